@@ -24,9 +24,9 @@ export interface World extends Streams {
   /** The emitter of signals and of Node's warnings: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
-   * Called at the end of the process when something cannot be cancelled: output that its reader
-   * does not read, or a look-up at a name server that does not answer. The process should exit
-   * without it. (Node nevertheless waits for its threads, and so for the name server.)
+   * Called at the end of the process when an operation cannot be cancelled: output that nobody
+   * reads, or a DNS lookup without an answer. The process should exit without waiting for it. (Node
+   * nevertheless waits for its threads, and therefore for the DNS lookup.)
    */
   abandon?(): void;
   clock: Clock;
@@ -48,7 +48,7 @@ export interface OutputFlags {
   json?: boolean;
   /** The program of `--jq`. */
   jq?: string;
-  /** The file for the result instead of stdout. */
+  /** The file to which the result is written instead of stdout. */
   file?: string;
   /** csv for Excel. */
   excel?: boolean;
@@ -57,9 +57,9 @@ export interface OutputFlags {
   /** `-o md` or `-o html` of a report. */
   document?: DocumentFormat;
   columns?: string[];
-  /** The IANA name of the time zone of local times. Default: the machine's zone. */
+  /** The IANA name of the time zone for local times. Default: the machine's zone. */
   timezone?: string;
-  /** `-o wide`: every column, whole values. */
+  /** `-o wide`: every column, with untruncated values. */
   wide?: boolean;
   /** False after `--no-truncate`. */
   truncate?: boolean;
@@ -122,8 +122,8 @@ export interface Signals {
    */
   readonly urgentSignal: AbortSignal;
   /**
-   * From now on a signal ends the process immediately. A command calls this before work that cannot
-   * react to a signal, and that leaves nothing incomplete when it is killed.
+   * From now on, a signal ends the process immediately. A command calls this before work that
+   * cannot react to signals and is safe to kill.
    */
   leaveSignals(): void;
 }
@@ -151,8 +151,8 @@ export interface Context extends Signals {
   network(timeoutMs?: number): Promise<Network>;
   /**
    * Returns the client. The first signal aborts its requests. With overrides, returns a separate
-   * client; for example one with another signal, for changes that may finish after the first signal
-   * (bulk/in-flight.ts).
+   * client. For example, bulk/in-flight.ts passes its own signal for changes that may finish after
+   * the first signal.
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**
@@ -175,8 +175,8 @@ export interface Context extends Signals {
 
 /**
  * Returns the action of a subcommand for commander. The action loads the code of the subcommand,
- * makes a context from the flags, and passes on the operands and options. program.ts provides this
- * function.
+ * creates a context from the flags, and passes on the operands and options. program.ts provides
+ * this function.
  */
 export type Run = <Given extends unknown[]>(
   load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,
@@ -217,8 +217,7 @@ export function openContext(
     return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
   /**
-   * Aborted when the command ends, because a token command that does not end must not keep the
-   * process alive.
+   * Aborted when the command ends, because a hanging token command must not keep the process alive.
    */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
@@ -278,8 +277,8 @@ export function openContext(
 }
 
 /**
- * Opens the network and the clients of the process, each on first use. At the end, DNS look-ups
- * that still wait for a name server are abandoned.
+ * Opens the process's network and clients, each on first use. At the end of the process, pending
+ * DNS lookups are abandoned.
  */
 function openConnections(
   given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'> & {
@@ -318,8 +317,8 @@ function openConnections(
       clock,
       signal,
       ...overrides,
-      // Every client of the process is created here. In a process that only reads, each of them
-      // refuses changes.
+      // Every client of the process is created here. In a read-only process, each client refuses
+      // changes.
       readOnlyFailure: onlyReads ? ONLY_READS : readOnlyFailure(found),
     });
   };
@@ -348,9 +347,9 @@ export function fixedToken(token: string, refusalHint?: string): Tokens {
   return { get: async () => token, renew: async () => undefined, refusalHint };
 }
 
-/** The error for every change in a process that only reads (World.onlyReads). */
-const ONLY_READS = new FleetError('config', 'this server only reads: no tool can send a change', {
-  hint: 'write a plan with plan_change; a person carries it out with "fleet apply"',
+/** The error for every change in a read-only process (World.onlyReads). */
+const ONLY_READS = new FleetError('config', 'this server is read-only: no tool can send a change', {
+  hint: 'write a plan with plan_change; a person can then apply the plan with "fleet apply"',
 });
 
 const UNVERIFIED =
@@ -364,7 +363,7 @@ export const ANONYMOUS = fixedToken('');
  * mark.
  */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
-  // Hides tokens, because a notice may repeat one that the user typed in the wrong place.
+  // Hides tokens, because a notice may quote a token that the user typed in the wrong place.
   const shown = hideJwts(line);
   const { mark, text } = splitMark(shown);
   // The mark for success is shown only on terminals.

@@ -74,7 +74,7 @@ export class FleetError extends Error {
   }
 
   /**
-   * Returns a copy with other properties. This error becomes the cause of the copy. A caller uses
+   * Returns a copy with changed properties. This error becomes the cause of the copy. A caller uses
    * this when it knows more than the code that failed, such as the name of the bicycle.
    */
   with({
@@ -96,19 +96,22 @@ export class FleetError extends Error {
   }
 }
 
-/** Makes an error for a bad flag, argument or input file. Nothing was sent. */
+/**
+ * Creates an error for an invalid flag, argument or input file. At this point, nothing has been
+ * sent.
+ */
 export function usageError(message: string, hint?: string): FleetError {
   return new FleetError('usage', message, { hint });
 }
 
-/** Makes an error for settings that are missing, unreadable or not allowed. */
+/** Creates an error for settings that are missing, unreadable or not allowed. */
 export function configError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, cause });
 }
 
 /**
- * Makes a configuration error that retrying cannot fix: a setting is missing or names something
- * that does not exist.
+ * Creates an error for a configuration problem that retrying cannot fix: a setting is missing or
+ * names something that does not exist.
  */
 export function lastingError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, isLasting: true, cause });
@@ -120,8 +123,8 @@ export function messageOf(thrown: unknown): string {
 }
 
 /**
- * Returns the message of a thrown value. For an error of the file system it returns only the
- * reason, because the caller names the path.
+ * Returns the message of a thrown value. For a file system error, returns only the reason, because
+ * the caller names the path.
  */
 export function reasonOf(thrown: unknown): string {
   const message = messageOf(thrown);
@@ -170,7 +173,7 @@ export function errorLines(error: FleetError): string[] {
 /**
  * Returns an error as JSON for programs:
  * `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). `hide`
- * removes secrets from each text.
+ * removes secrets from each string.
  */
 export function errorJson(error: FleetError, hide: (text: string) => string): string {
   const value = {

@@ -1,4 +1,5 @@
-// Runs one command line and returns its exit code. Errors that end a program are only caught here.
+// Runs one command line and returns its exit code. Errors that end the program are caught only
+// here.
 
 import { wantsJson } from './cli/wants-json.js';
 import type { Signals, World } from './context.js';
@@ -56,12 +57,12 @@ export async function main(typed: readonly string[], world: World): Promise<numb
   }
 }
 
-/** The first words of lines that ask for help or the version. They need no settings. */
+/** The first words of command lines that ask for help or the version. They need no settings. */
 const HELP_WORDS: readonly string[] = [...VERSION_FLAGS, '--help', '-h', 'help'];
 
 /**
- * Replaces an alias and adds the defaults of the command. If this fails, returns the typed line and
- * the error as `failure`.
+ * Expands an alias and adds the command's defaults. If this fails, returns the typed line and the
+ * error as `failure`.
  */
 async function expand(
   typed: readonly string[],
@@ -77,8 +78,8 @@ async function expand(
 }
 
 /**
- * Waits until the operator closes the pager. Resolves with a signal that ended fleet meanwhile.
- * Ctrl-C does not count, because it is meant for the pager.
+ * Waits until the operator closes the pager. If a signal ends fleet meanwhile, resolves with this
+ * signal. Ctrl-C is ignored, because it is meant for the pager.
  */
 async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
@@ -88,7 +89,7 @@ async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   return isEnded ? signal.reason : undefined;
 }
 
-/** Runs the command. Resolves with the thrown error, or undefined after a success. */
+/** Runs the command. Resolves with the thrown error, or with undefined on success. */
 async function run(
   argv: readonly string[],
   world: World,
@@ -96,8 +97,8 @@ async function run(
   signals: Signals,
 ): Promise<unknown> {
   try {
-    // The version is printed without loading commander, because some scripts ask for it each time
-    // they start.
+    // The version is printed without loading commander, because some scripts read it each time they
+    // start.
     const [word = '', ...others] = argv;
     const isVersion =
       VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
@@ -111,9 +112,9 @@ async function run(
 }
 
 /**
- * Listens for signals. The first one asks for an orderly end, and the second one for an immediate
- * end. Fleet does not handle a third one, so it ends the process. SIGHUP is ignored when the caller
- * of fleet ignores it, for example with `nohup`.
+ * Listens for signals. The first signal requests a graceful shutdown, and the second one an
+ * immediate exit. Fleet does not handle a third signal, so that signal ends the process. SIGHUP is
+ * ignored when the caller of fleet ignores it, for example with `nohup`.
  */
 function listenForSignals({ signals: source, env }: World, onFirst: () => void): Signals {
   const first = new AbortController();
@@ -167,8 +168,8 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
           'output',
           `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`,
         );
-  // Does not report undelivered output after a signal, after a failed output, or when the reader
-  // left.
+  // Does not report undelivered output after a signal or a write error, or when the reader closed
+  // the pipe.
   const isOutputGone =
     thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;

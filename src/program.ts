@@ -94,7 +94,7 @@ const NOUNS: { readonly [heading: string]: Nouns } = {
   },
 };
 
-/** The format `wide`: a table with every column, whose values are not shortened. */
+/** The format `wide`: a table with every column and no truncated values. */
 const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
@@ -112,7 +112,7 @@ const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[]
   stats: ['html'],
 };
 
-/** The default output for help texts is a pipe, which has no width and no colours. */
+/** The default output for help pages is a pipe, which has no width and no colours. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
@@ -177,8 +177,8 @@ export async function runProgram(
 }
 
 /**
- * Returns the command line that a typed line means: replaces an alias, and adds the defaults of the
- * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
+ * Expands a typed command line: replaces an alias, and adds the command's defaults. Throws a
+ * FleetError of kind `usage` for an alias with missing arguments.
  */
 export async function expandTyped(
   argv: readonly string[],
@@ -189,7 +189,7 @@ export async function expandTyped(
   return expand(argv, env, (words) => buildProgram(run, { write() {}, words }));
 }
 
-/** Whether the command counts over time. Such a command always reads the mirror. */
+/** Whether the command computes statistics over time. Such a command always reads the mirror. */
 function isCountedOverTime(command: Command): boolean {
   const { by } = command.opts();
   return command.name() === 'stats' && TIME_PARTS.some((part) => part === by);
@@ -223,7 +223,7 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
 );
 
 /**
- * Reads the flags of the output. `--json` is short for `-o json`, `-o wide` is the table with every
+ * Reads the output flags. `--json` is short for `-o json`, `-o wide` is the table with every
  * column, `--file -` is stdout, and the extension of `--file` chooses a format. Throws a usage
  * error when two flags contradict each other.
  */
@@ -232,7 +232,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   if (path === '') throw usageError('--file needs a path', 'for stdout, use: --file -');
   if (flags.file !== undefined) refuseSharedFile(flags.file, command.opts());
   if (flags.json === true && output !== undefined && output !== 'json')
-    throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
+    throw usageError(`--json and --output ${output} cannot be used together`, 'remove one of them');
   const asked = flags.json === true ? 'json' : output;
   if (flags.file !== undefined && !hasOwnExtension(command, flags.file))
     checkExtension(flags.file, flags, asked === WIDE ? undefined : asked);
@@ -243,7 +243,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
     refuseDocumentFlags(document, flags);
     return { ...flags, document };
   }
-  if (output === 'md') throw usageError('only reports support -o md', 'use fleet report -o md');
+  if (output === 'md') throw usageError('only reports support -o md', 'use "fleet report -o md"');
   const picture = PICTURES.find((each) => each === output);
   // A map has its own file extensions, and results of jq are written without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
@@ -259,7 +259,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   );
 }
 
-/** Returns the kind of document that the command writes, from -o or the extension of the file. */
+/** Returns the kind of document that the command writes, from -o or the file extension. */
 function documentOf(
   command: Command,
   file: string | undefined,
@@ -287,7 +287,7 @@ function refuseDocumentFlags(
     throw usageError(`${flag} cannot be used with -o ${document}`, 'remove one of them');
 }
 
-/** Flags that name a file which the command needs. */
+/** Flags whose value is a file that the command needs. */
 const FILES_IN_USE = {
   journal: '--journal',
   from: '--from',
@@ -295,13 +295,13 @@ const FILES_IN_USE = {
   plan: '--plan',
 } as const;
 
-/** Refuses a `--file` that would replace the journal, the input or the state of the command. */
+/** Refuses a `--file` that would replace the command's journal, input or state. */
 function refuseSharedFile(file: string, options: { readonly [name: string]: unknown }): void {
   for (const [name, flag] of Object.entries(FILES_IN_USE)) {
     const other = options[name];
     if (typeof other !== 'string' || other === '-' || !isSameFile(file, other)) continue;
     throw usageError(
-      `--file and ${flag} name the same file, ${file}`,
+      `--file and ${flag} refer to the same file, ${file}`,
       'choose another path for the result',
     );
   }
@@ -317,7 +317,7 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * Commands whose `--file` may have any extension, because they write an answer of the service or a
+ * Commands whose `--file` may have any extension, because they write a service response or a
  * drawing.
  */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
@@ -375,7 +375,7 @@ function checkExtension(
     throw usageError('--excel applies only to csv, not to an .xlsx file', 'remove --excel');
   if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
     throw usageError(
-      `--file "${file}" is a workbook, and ${jq === undefined ? `-o ${output}` : '--jq'} writes text`,
+      `--file "${file}" is a workbook, but ${jq === undefined ? `-o ${output}` : '--jq'} writes text`,
       'remove -o to write a workbook, or choose another extension',
     );
   if (output === 'xlsx' && extension !== 'xlsx')
@@ -388,7 +388,7 @@ function checkExtension(
     .map((each) => `.${each}`);
   throw usageError(
     `fleet cannot write .${extension} files`,
-    `extensions that work: ${extensions.join(', ')}${OTHER_DOCUMENTS.test(extension) ? '' : '; or choose a format with -o'}`,
+    `supported extensions: ${extensions.join(', ')}${OTHER_DOCUMENTS.test(extension) ? '' : '; or choose a format with -o'}`,
   );
 }
 
@@ -430,9 +430,9 @@ async function withSuggestedLine(
 }
 
 export interface ProgramOptions {
-  /** Receives the text of a help page or the version, to print it on stdout. */
+  /** Called with a help page or the version, to print it on stdout. */
   write(text: string): void;
-  /** The screen that shows the texts. */
+  /** The screen that shows the help pages. */
   screen?: HelpScreen;
   /**
    * The command line. When it begins with a noun of `WORK`, only that noun is loaded. This saves

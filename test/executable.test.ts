@@ -32,7 +32,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(found).toContain(`version ${version}, one executable, Bun `);
   });
 
-  test('the executable reads no settings of Bun from the current folder', async () => {
+  test('the executable does not read Bun settings from the current folder', async () => {
     await writeFile(join(folder, '.env'), 'FLEET_OUTPUT=csv\nFLEET_RETRIES=9\n');
     await writeFile(join(folder, 'bunfig.toml'), 'preload = ["./hostile.js"]\n');
     await writeFile(join(folder, 'hostile.js'), 'throw new Error("this ran")');
@@ -44,7 +44,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
   });
 
-  test('the executable contains SQLite, the coastline and the page of the map', async () => {
+  test('the executable contains SQLite, the coastline and the map page', async () => {
     await withSandbox({ bicycles: 30 }, async (sandbox) => {
       const env = { XDG_STATE_HOME: join(folder, 'state'), ...(await environmentOf(sandbox)) };
       await fleet(['mirror', 'once'], env);
@@ -62,7 +62,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(await readdir(join(folder, 'man', 'man1'))).toContain('fleet-bicycles-list.1');
   });
 
-  test('the executable creates no folder for compiled code', async () => {
+  test('the executable does not create a folder for compiled code', async () => {
     await fleet(['config', 'list']);
     expect(await readdir(folder)).not.toContain('.cache');
   });

@@ -116,7 +116,7 @@ function roomsBelow(room: string): readonly string[] {
   return [...(MAY_IMPORT[room] ?? []), ...LEAVES];
 }
 
-test('the imports between the folders of src have no cycle', () => {
+test('the imports between the src folders have no cycles', () => {
   const reached = (room: string, seen = new Set<string>()): Set<string> => {
     for (const next of roomsBelow(room)) {
       if (!seen.has(next)) reached(next, seen.add(next));
@@ -133,7 +133,7 @@ test('folders of src import only from folders on lower levels', () => {
   expect(wrong).toEqual([]);
 });
 
-test('imports between files have no cycle, including type imports and lazy imports', () => {
+test('imports between files have no cycles, including type imports and lazy imports', () => {
   const next = new Map<string, string[]>();
   for (const { from, to } of LOCAL) next.set(from, [...(next.get(from) ?? []), to]);
   const circles: string[] = [];
@@ -163,7 +163,7 @@ const HEAVY = [
   'pg-copy-streams',
 ];
 
-test.each(HEAVY)('only one file imports %s, and it loads it lazily', (library) => {
+test.each(HEAVY)('only one file imports %s, and it does so lazily', (library) => {
   const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
   expect([...new Set(importers.map(({ from }) => from))]).toHaveLength(1);
   const isReachedLazily = (file: string) =>
@@ -187,7 +187,7 @@ test('only one file loads jq, in a thread that starts on first use', () => {
   expect(importers.filter(({ isLazy, isTypeOnly }) => !isLazy && !isTypeOnly)).toEqual([]);
 });
 
-test('only the commands sandbox and demo load the sandbox', () => {
+test('only the `sandbox` and `demo` commands load the sandbox', () => {
   const importers = LOCAL.filter(
     ({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox',
   );
@@ -195,7 +195,7 @@ test('only the commands sandbox and demo load the sandbox', () => {
   expect(strangers).toEqual([]);
 });
 
-test('the sandbox imports only types and fixed word lists from the folder api', () => {
+test('the sandbox imports only types and fixed word lists from the api folder', () => {
   const borrowed = filesBelow(join(SOURCE, 'sandbox')).flatMap((path) =>
     [
       ...readFileSync(path, 'utf8').matchAll(
@@ -226,7 +226,7 @@ test('every exported type and function has a unique name', () => {
   ).toEqual([]);
 });
 
-test('every folder of commands is registered and declares its commands in index.ts', () => {
+test('every command folder is registered and declares its commands in index.ts', () => {
   const program = readFileSync(join(SOURCE, 'program.ts'), 'utf8');
   const nouns = readdirSync(join(SOURCE, 'commands'));
   expect(nouns.filter((noun) => !program.includes(`'./commands/${noun}/index.js'`))).toEqual([]);
@@ -247,7 +247,7 @@ test('declaring a command group loads no action, client or settings', () => {
   ).toEqual([]);
 });
 
-test('no file calls process.exit, and every file starts with a comment about its purpose', () => {
+test('no file calls process.exit, and every file starts with a comment', () => {
   const texts = FILES.map((path) => [relative(SOURCE, path), readFileSync(path, 'utf8')] as const);
   expect(
     texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file),
@@ -290,7 +290,7 @@ test.each<[string, RegExp, string]>([
   expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
 });
 
-test('no test uses a regular expression inside toMatchObject, where it would match any text', () => {
+test('no test uses a regular expression inside toMatchObject', () => {
   const users = filesBelow(join(ROOT, 'test')).filter((path) =>
     [...readFileSync(path, 'utf8').matchAll(/toMatchObject\(([^;]*?)\);/g)].some(([, body = '']) =>
       /[:[,]\s*\/[^/*'\n]+\/[a-z]*\s*[,}\]]/.test(body),
@@ -302,7 +302,7 @@ test('no test uses a regular expression inside toMatchObject, where it would mat
 describe('CONTRIBUTING', () => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
 
-  test('CONTRIBUTING names only existing files and folders', () => {
+  test('CONTRIBUTING mentions only existing files and folders', () => {
     const paths = [...text.matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
     // Paths may omit `src`. Skip names in capitals, which are placeholders, and files that are
     // built or downloaded.
@@ -313,13 +313,13 @@ describe('CONTRIBUTING', () => {
     expect([...new Set(missing)]).toEqual([]);
   });
 
-  test('CONTRIBUTING lists every folder of src', () => {
+  test('CONTRIBUTING lists every src folder', () => {
     const [, picture = ''] = /^src\/\n((?: {2}.*\n)*)/m.exec(text) ?? [];
     const drawn = [...picture.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name]) => name);
     expect(drawn.sort()).toEqual(readdirSync(SOURCE).sort());
   });
 
-  test('CONTRIBUTING names a test for each of the ten promises', () => {
+  test('CONTRIBUTING lists a test for each of the ten promises', () => {
     const rows = [...text.matchAll(/^\| (\d+)\. .* \| `(test\/[^`]+)`: (.*) \|$/gm)];
     expect(rows.map(([, number]) => Number(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     const missing = rows.filter(

@@ -18,7 +18,7 @@ test.each([
   [['--json'], false],
   [['-v'], true],
   [['--json', '-v'], true],
-])('prints an internal error of `bicycles list %j` and exits with 1', async (flags, hasStack) => {
+])('exits with 1 after an internal error in `bicycles list %j`', async (flags, hasStack) => {
   const { code, stderr } = await runFleet(['bicycles', 'list', ...flags], { env, clock: broken });
   expect([code, stderr]).toEqual([1, expect.stringContaining('a clock that broke')]);
   expect(/\bat .*monotonicMs/.test(stderr)).toBe(hasStack);

@@ -79,7 +79,7 @@ test('the build keeps the executables and deletes other old files', () => {
   expect(kept).toEqual([true, true, false, true]);
 });
 
-test('the bundle needs no package at run time', () => {
+test('the bundle does not need any packages at run time', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
   const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.cjs'));
   const asked = bundled.flatMap((name) => {
@@ -117,7 +117,7 @@ test('package.json lists exactly the bundled libraries', () => {
   expect(MANIFEST.bundledLibraries).toEqual(direct.sort());
 });
 
-test('package.json has the homepage, the repository and the URL for bugs', () => {
+test('package.json has the homepage, the repository and the bug tracker URL', () => {
   const { homepage, repository, bugs } = MANIFEST;
   for (const url of [homepage, repository.url, bugs.url]) expect(url).toMatch(/^(?:git\+)?https:/);
 });
@@ -150,7 +150,7 @@ test.skipIf(isExecutable)('an older Node prints one line with the required versi
   expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
 });
 
-test('the lock file contains the binaries of every platform and no registry address', () => {
+test('the lock file contains the binaries of every platform and no registry URL', () => {
   interface Locked {
     version?: string;
     resolved?: string;
@@ -186,7 +186,7 @@ test('the manual has a page for each command and topic', () => {
   expect(PAGES.toSorted()).toEqual(pages.sort());
 });
 
-test('a manual page shows flags and examples like --help and escapes roff commands', () => {
+test('a manual page shows the same flags and examples as --help', () => {
   const page = readFileSync(`${MANUAL}man1/fleet-bicycles-list.1`, 'utf8');
   expect(page).toContain('.SS Flags\n.nf\n  \\-\\-state');
   expect(page).toContain(
@@ -202,7 +202,7 @@ test('a manual page shows flags and examples like --help and escapes roff comman
   }
 });
 
-test('the tarball contains only the necessary files, installs manual pages and has no install scripts', () => {
+test('the tarball contains only the necessary files and no install scripts', () => {
   const folder = newFolder();
   const copy = join(folder, 'copy');
   for (const path of [

@@ -98,7 +98,7 @@ test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
   expect(stderr).not.toContain('    at ');
 });
 
-test('`watch` with forty --bicycle flags causes no leak warning of Node', async () => {
+test('`watch` with forty --bicycle flags does not cause a Node leak warning', async () => {
   const serve = (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: {"topic":"t","sender":"task","message":{}}\n\n');
@@ -184,7 +184,7 @@ test.runIf(hasTool('root') && !isExecutable)(
 );
 
 test.skipIf(isExecutable)(
-  'reports a bug in fleet when the event loop becomes empty before the command ends',
+  'reports a bug when the event loop is empty before the command ends',
   async () => {
     const deaf = join(newFolder(), 'deaf.cjs');
     writeFileSync(deaf, "require('node:dns').lookup = () => {};");
@@ -200,7 +200,7 @@ test.skipIf(isExecutable)(
 test.each([
   [['--to', 'postgres://u@127.0.0.1/db?port=99999'], {}, 2],
   [['--to', 'postgres://u@127.0.0.1/db'], { PGPORT: '70000' }, 3],
-])('`mirror status` %j with %j names the invalid port', async (args, env, code) => {
+])('`mirror status` %j with %j reports the invalid port', async (args, env, code) => {
   const found = await runFleet(['mirror', 'status', ...args], { env });
   expect(found).toMatchObject({
     code,
@@ -309,7 +309,7 @@ async function endsWith(
   expect(code).toBe(expected);
 }
 
-describe.concurrent('output to a reader that does not read', () => {
+describe.concurrent('output to a process that does not read it', () => {
   const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
   const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
 
@@ -329,7 +329,7 @@ describe.concurrent('output to a reader that does not read', () => {
     },
   );
 
-  test('the program ends when nothing reads stdout and stderr', async () => {
+  test('SIGTERM ends the program when nothing reads stdout and stderr', async () => {
     await withEndless(async ({ env, standsStill }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
@@ -340,7 +340,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('limits the lines of stderr that wait for a reader, counts the dropped lines, and prints later messages', async () => {
+  test('limits the buffered stderr lines and counts the dropped lines', async () => {
     const BROKEN = 15_000;
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -370,7 +370,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('a watch ends with 10 after --for when nothing reads stdout', async () => {
+  test('a watch exits with 10 after --for when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -379,7 +379,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('a watch ends with 10 after --max-events when nothing reads stdout', async () => {
+  test('a watch exits with 10 after --max-events when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--max-events', '2000'], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -520,7 +520,7 @@ describe.concurrent('programs and services that do not end', () => {
     });
   });
 
-  test('SIGTERM ends a DNS lookup without an answer', async () => {
+  test('SIGTERM ends an unanswered DNS lookup', async () => {
     const slow = join(newFolder(), 'slow.cjs');
     writeFileSync(
       slow,
@@ -560,7 +560,7 @@ describe.concurrent('programs and services that do not end', () => {
 
 describe.concurrent('with --json, every line of stderr is JSON', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
-  test.each(mostly(FLAGS, (_, index) => index === 0))('for the flags %j', async (flags) => {
+  test.each(mostly(FLAGS, (_, index) => index === 0))('with the flags %j', async (flags) => {
     await withHostile(
       hostile('honest', { status: 503, body: '{"detail":"no"}' }),
       async ({ env }) => {
@@ -580,7 +580,7 @@ describe.concurrent('with --json, every line of stderr is JSON', () => {
 });
 
 // Bun prints no such warnings.
-describe.skipIf(isExecutable)('warnings that Node prints', () => {
+describe.skipIf(isExecutable)('Node warnings', () => {
   const hook = join(newFolder(), 'hook.cjs');
   writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
   const SHOWN: [string[], RegExp][] = [
@@ -590,7 +590,7 @@ describe.skipIf(isExecutable)('warnings that Node prints', () => {
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ];
   test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))(
-    'for the flags %j',
+    'with the flags %j',
     async (flags, expected) => {
       expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(
         expected,
@@ -616,7 +616,7 @@ test('stops all processes of a token command when stdin is not a terminal', asyn
   await eventually(() => existsSync(said));
 });
 
-test('kills processes of a token command that ignore the first signal', async () => {
+test('kills token command processes that ignore the first signal', async () => {
   const pid = join(newFolder(), 'pid');
   // Only the shell ends after the signal; its children continue.
   const command = `(trap "" TERM; sh -c 'echo $$ > "${pid}"; exec sleep 60') & wait`;

@@ -20,7 +20,7 @@ const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: C
 
 describe('promise 2: the token is sent only to the configured service', () => {
   test.each([301, 302, 307, 308])(
-    'sends no token after a redirect %i to another origin',
+    'does not send the token after an HTTP %i redirect to another origin',
     async (status) => {
       const stranger = await openServer((response) => sendJson(response, 200, []));
       const { url } = await openServer((response) =>
@@ -32,7 +32,7 @@ describe('promise 2: the token is sent only to the configured service', () => {
     },
   );
 
-  test('sends no token to a next link at another origin', async () => {
+  test('does not send the token to a next link at another origin', async () => {
     const stranger = await openServer((response) => sendJson(response, 200, []));
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 200, {
@@ -52,7 +52,7 @@ describe('promise 2: the token is sent only to the configured service', () => {
     ['a verbose log', 200, '--verbose'],
     ['an error that quotes it', 400, '--verbose --trace'],
     ['a JSON error that quotes it', 400, '--json'],
-  ])('prints no token in %s', async (_case, status, flags) => {
+  ])('does not print the token in %s', async (_case, status, flags) => {
     const { url } = await openServer((response, { headers }) =>
       sendJson(
         response,
@@ -102,7 +102,7 @@ test.each([
   ['the signature', 'https://bucket.example/a.csv?X-Amz-Signature=S3-cret&X-Amz-Expires=60'],
   ['the token in the fragment', 'https://login.example/#access_token=S3-cret&expires_in=60'],
   ['the password', 'https://ann:S3-cret@files.example/a.csv'],
-])('hides %s in the address of a redirect', async (_name, location) => {
+])('hides %s in a redirect URL', async (_name, location) => {
   const { url } = await openServer((response) => sendJson(response, 302, '', { location }));
   const lines = ['api /export/', 'bicycles list --json', 'doctor', 'doctor --json'];
   for (const line of [...lines, 'watch --topic x --for 1s --quiet']) {
@@ -128,7 +128,7 @@ test('escapes hostile text in an error on a terminal', async () => {
   expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
 });
 
-describe('promise 10: the token is hidden before foreign text is truncated, escaped or quoted', () => {
+describe('promise 10: the token is hidden before text is truncated, escaped or quoted', () => {
   /**
    * Sources of text: body, headers, and the positions at which text is truncated (500 characters,
    * 64 kB).

@@ -14,11 +14,11 @@ import { openScene, type Scene } from './support/transcripts/transcript.js';
 
 const README = readText('README.md');
 
-test('README has at most 170 lines', () => {
+test('the README has at most 170 lines', () => {
   expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(170);
 });
 
-test('.ci/run runs one of the two commands that README shows for a new machine', () => {
+test('.ci/run runs a setup command from the README', () => {
   const block = blocksOf(README, 'sh').find((text) => text.includes('npm install'));
   const commands = block?.replace(/ +#.*/g, '').trim().split('\n');
   expect(commands).toEqual([
@@ -35,7 +35,7 @@ test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s has a t
   expect(targets.filter((target) => !isThere(target))).toEqual([]);
 });
 
-test('README links to every guide', () => {
+test('the README links to every guide', () => {
   expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
 });
 

@@ -60,7 +60,7 @@ function check(linux: Buffer, windows: Buffer) {
 }
 
 describe('`check-executables`', () => {
-  test('`check-executables` accepts two programs for x64 with the same files', () => {
+  test('`check-executables` accepts two x64 programs with the same files', () => {
     expect(check(makeElf(), makePe())).toEqual({
       status: 0,
       stdout: 'both executables are for x64 and contain the same 5 files\n',

@@ -106,13 +106,13 @@ describe.runIf(process.platform === 'linux' && hasTool('script'))(
       await expectEnd(run);
     });
 
-    test('all processes of a test run end when the process of npm test gets SIGKILL', async () => {
+    test('all processes of a test run end when the npm test process gets SIGKILL', async () => {
       const run = await start(process.execPath, testProgram);
       run.started.kill('SIGKILL');
       await expectEnd(run);
     });
 
-    test('all processes of a test run end when the shell of npm test ends', async () => {
+    test('all processes of a test run end when the npm test shell ends', async () => {
       const script = '"$0" "$@"; true';
       const run = await start('sh', ['-c', script, process.execPath, ...testProgram]);
       run.started.kill('SIGTERM');

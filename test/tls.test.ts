@@ -77,7 +77,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     },
   );
 
-  test('accepts certificates of an authority in NODE_EXTRA_CA_CERTS, but only for the names in them', async () => {
+  test('accepts a certificate from NODE_EXTRA_CA_CERTS only for its host names', async () => {
     const NODE_EXTRA_CA_CERTS = join(folder, 'ca.pem');
     expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({
       code: 0,
@@ -93,7 +93,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     expect(await list('localhost')).toMatchObject(hinted);
   });
 
-  test('hides a token that a certificate names in the result and in the mirror', async () => {
+  test('hides a token that appears in a certificate name', async () => {
     const token = '9944b09199c62bcf9418ad846dd0e4bb';
     const openssl = (line: string) =>
       execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
@@ -138,7 +138,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     expect(stdout).not.toContain(token);
   });
 
-  test('verifies the certificate of the service when a proxy tunnels the connection', async () => {
+  test("verifies the service's certificate through a proxy tunnel", async () => {
     const asked: string[] = [];
     const proxy = createProxy().on('connect', (request, socket) => {
       asked.push(request.url ?? '');

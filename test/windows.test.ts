@@ -8,7 +8,7 @@ import { runFleet } from './support/run.js';
 
 const WINDOWS_SETTINGS = { FLEET_CONFIG_DIR: 'C:\\fleet' };
 
-describe('the path of a mirror on Windows', () => {
+describe('a mirror path on Windows', () => {
   const parse = (text: string, folder?: string) => parseMirrorAddress(text, folder, 'win32');
 
   test.each([
@@ -37,7 +37,7 @@ describe('the path of a mirror on Windows', () => {
     });
   });
 
-  test('rejects the name of a device', () => {
+  test('rejects a device name', () => {
     for (const path of ['C:\\Users\\ann\\NUL', 'con.db'])
       expect(parse(`sqlite:${path}`, 'C:\\Users\\ann')).toMatchObject({
         reason: `"${path}" is the name of a device on Windows`,
@@ -50,7 +50,7 @@ describe('the path of a mirror on Windows', () => {
     });
   });
 
-  test('the hint of --to corrects the path of a mirror on Windows', async () => {
+  test('the --to hint corrects a mirror path on Windows', async () => {
     pretendPlatform('win32');
     const line = 'mirror status --to sqlite:/c/Users/ann/mirror.db';
     const run = await runFleet(line.split(' '), { env: WINDOWS_SETTINGS });
@@ -70,7 +70,7 @@ describe('the settings folder on Windows', () => {
     ['fleet', 'hint: set'],
     ['\\fleet', 'hint: set'],
     ['', 'hint: set'],
-  ])('rejects FLEET_CONFIG_DIR=%s with an example', async (chosen, start) => {
+  ])('rejects FLEET_CONFIG_DIR=%s and shows an example', async (chosen, start) => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: chosen });
     const example =
       'FLEET_CONFIG_DIR to an absolute path such as C:\\Users\\ann\\fleet, or unset it\n';
@@ -79,7 +79,7 @@ describe('the settings folder on Windows', () => {
     expect(stderr).toContain(`${start} ${example}`);
   });
 
-  test('the error names APPDATA when it is not set', async () => {
+  test('the error mentions APPDATA when it is not set', async () => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: undefined });
     expect(code).toBe(3);
     expect(stderr).toContain('APPDATA is "", which is not an absolute path\n');
@@ -87,7 +87,7 @@ describe('the settings folder on Windows', () => {
   });
 });
 
-describe('`doctor` on platforms', () => {
+describe('`doctor` on different platforms', () => {
   const checkFileModes = async () => {
     const env = process.platform === 'win32' ? WINDOWS_SETTINGS : {};
     const { stdout } = await runFleet(['doctor', '--json'], { env });
@@ -95,7 +95,7 @@ describe('`doctor` on platforms', () => {
     return findings.filter(({ check }) => check === 'file modes');
   };
 
-  test('reports on Windows that file modes are not checked', async () => {
+  test('reports that file modes are not checked on Windows', async () => {
     pretendPlatform('win32');
     const finding = expect.stringContaining('not checked on Windows');
     expect(await checkFileModes()).toEqual([

@@ -1,4 +1,4 @@
-// Reads single pages of the list of alerts, for the feed of alerts (follower/alert-feed.ts).
+// Reads single pages of the alert list, for the alert feed (follower/alert-feed.ts).
 
 import type { Client } from '../http/client.js';
 import { firstPage } from '../http/first-page.js';

@@ -62,7 +62,10 @@ export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const
 
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 
-/** Observed: the fields that the parameter `ordering` accepts. The interface does not list them. */
+/**
+ * Observed: the fields that the `ordering` parameter accepts. The interface description does not
+ * list them.
+ */
 export const ALERT_ORDERINGS = [
   'created',
   'modified',
@@ -73,9 +76,9 @@ export const ALERT_ORDERINGS = [
 ] as const;
 
 /**
- * Describes alerts as a resource: its fields, and the path of its list (section 4.5). Assumed: the
- * addresses of single alerts and of their actions, and the link to an alert in `url` (section 2.2),
- * as observed.
+ * Describes alerts as a resource: its fields, and the path of its list (section 4.5). Assumed from
+ * observation: the URLs of single alerts and of their actions, and the link to an alert in `url`
+ * (section 2.2).
  */
 export const ALERT: Resource = {
   one: 'alert',

@@ -4,7 +4,10 @@
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
 
-/** The fields of section 2.1 in its order, then `modified`, which the section on ordering names. */
+/**
+ * The fields of section 2.1 in the same order, then `modified`, which the section on ordering
+ * mentions.
+ */
 export const BICYCLE_FIELDS = [
   'uuid',
   'created',
@@ -44,13 +47,13 @@ export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
 } & {
   /**
-   * Usually a text, but some services send a number. Code must read it with `bicycleUuid`, so that
-   * a number does not end a watch with an error.
+   * Usually a string, but some services send a number. Code must read the value with `bicycleUuid`.
+   * Otherwise, a number would end a watch with an error.
    */
   uuid?: unknown;
   /**
-   * Assumed: the version grows with each save, but not by one. The service answers an edit with an
-   * old version with 409.
+   * Assumed: the version grows with each save, but not by one. The service responds with 409 to an
+   * edit with an outdated version.
    */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
@@ -58,7 +61,7 @@ export type Bicycle = { [field in TextField]?: string | null } & {
 
 /**
  * Returns the UUID of a bicycle in lower case, or undefined when the service did not send a usable
- * one.
+ * UUID.
  */
 export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
   return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
@@ -126,7 +129,7 @@ export const BICYCLE: Resource = {
   shownBy: (uuid) => `"fleet bicycles get ${uuid}" and "fleet bicycles history ${uuid}" show it`,
 };
 
-/** The fields of section 4.2, in its order. */
+/** The fields in section 4.2, in the order of that section. */
 export const NEW_BICYCLE_FIELDS = [
   'name',
   'organization',
@@ -136,12 +139,12 @@ export const NEW_BICYCLE_FIELDS = [
   'description',
 ] as const;
 
-/** Further fields that an edit can change. Observed; the interface does not name them. */
+/** Further fields that an edit can change. Observed; the interface does not document them. */
 export const OPERATOR_FIELDS = ['note', 'tags'] as const;
 
 /**
- * Fields that only the service sets: the fields of section 2.1 that a creation does not accept, and
- * further fields that were observed. An exported list contains them.
+ * Fields that only the service sets: the fields of section 2.1 that cannot be set when a bicycle is
+ * created, and further observed fields. An exported list contains them.
  */
 export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
   ...BICYCLE_FIELDS.filter((field) => !(NEW_BICYCLE_FIELDS as readonly string[]).includes(field)),
@@ -162,7 +165,7 @@ export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
   'map',
 ];
 
-/** The body of a creation request (section 4.2). Resources are absolute URLs. */
+/** The body of a create request (section 4.2). Resources are absolute URLs. */
 export type NewBicycle = { name: string; organization: string } & {
   [field in Exclude<(typeof NEW_BICYCLE_FIELDS)[number], 'name' | 'organization'>]?: string;
 };

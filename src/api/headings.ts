@@ -44,8 +44,8 @@ export function headingOf(field: string): string {
 let fieldsByHeading: ReadonlyMap<string, string> | undefined;
 
 /**
- * Returns the field with this heading. The heading must be in lower case. A text that is not a
- * heading is returned unchanged.
+ * Returns the field with this heading. The heading must be in lower case. Any other text is
+ * returned unchanged.
  */
 export function fieldOfHeading(heading: string): string {
   fieldsByHeading ??= new Map(

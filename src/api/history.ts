@@ -1,5 +1,5 @@
-// Reads the service's history of a bicycle: time, author and transition. Assumed: a list at
-// `transitions/`, which was observed.
+// Reads the service's history of a bicycle: time, author and transition. Assumed from observation:
+// the history is a list at `transitions/`.
 
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -12,7 +12,7 @@ export type Transitioned = ReturnType<typeof readStep>;
 
 /**
  * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list,
- * or refuses to show it; `onRefusal` then receives the service's answer.
+ * or refuses to show it; `onRefusal` then receives the service's response.
  */
 export async function readTransitions(
   client: Client,
@@ -35,7 +35,7 @@ export async function readTransitions(
     return true;
   };
   return ifOffered(readAll(), mayBeMissing).catch((error: unknown) => {
-    // An answer that is not a list is not a history.
+    // A response that is not a list is not treated as a history.
     if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
       return undefined;
     throw error;

@@ -5,13 +5,13 @@ import { articleOf, NAMED } from './named.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether the text is a UUID in its canonical 8-4-4-4-12 form, in either case. */
+/** Whether the string is a UUID in its canonical 8-4-4-4-12 form, in either case. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
 /**
- * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC
+ * Encodes a string as a single path segment. Only letters, digits and `- . _ ~` stay unencoded (RFC
  * 3986), whereas encodeURIComponent also leaves other characters unencoded. A lone surrogate
  * becomes U+FFFD, because UTF-8 cannot encode it.
  */
@@ -24,8 +24,8 @@ export function pathSegment(text: string): string {
 }
 
 /**
- * The fields of a bicycle that link to another resource. Assumed: their paths, which the interface
- * does not show.
+ * The fields of a bicycle that link to another resource. The paths are assumed, because the
+ * interface description does not show them.
  */
 export const LINK_FIELDS = ['organization', 'model', 'lock'] as const;
 
@@ -36,7 +36,7 @@ export function isLinkField(field: string): field is LinkField {
 }
 
 /**
- * Converts a UUID to the absolute URL of a resource. Returns any other text unchanged (cli.md,
+ * Converts a UUID to the absolute URL of a resource. Returns any other string unchanged (cli.md,
  * bicycles create).
  */
 export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
@@ -46,7 +46,7 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
-/** The path segments of collections, each with the noun for one of its items. */
+/** The path segments of collections, each with the noun for a single item. */
 const COLLECTIONS: ReadonlyMap<string, string> = new Map([
   ['bicycles', 'a bicycle'],
   ['alerts', 'an alert'],
@@ -57,9 +57,8 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the kind of resource that a link points to when it is not the wanted kind, such as `an
- * alert` for `…/alerts/UUID/`. Returns undefined for a link of the wanted or an unknown kind, and
- * for a UUID.
+ * Returns the kind of resource that a link points to, such as `an alert` for `…/alerts/UUID/`.
+ * Returns undefined for a UUID, and when the kind is the expected one or is unknown.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';
@@ -67,8 +66,8 @@ export function otherResource(text: string, wanted: string): string | undefined 
 }
 
 /**
- * Returns the UUID of a text in lower case. The text is a UUID, or the link of a resource, which
- * ends with one. Returns undefined for any other text.
+ * Returns the UUID in lower case from a UUID or from a resource link, which ends with a UUID.
+ * Returns undefined for any other string.
  */
 export function wholeUuid(text: string): string | undefined {
   return UUID_AT_END.exec(text)?.[1]?.toLowerCase();

@@ -5,24 +5,24 @@ import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import { isObject, parseJson } from '../json/parse.js';
 
-/** Where the e-mail address and the password are posted. */
+/** The path to which the e-mail address and the password are posted. */
 export const LOGIN_PATH = '/jwt/login/';
 
 /**
- * The default `client_id` of a renewal; `--client-id` sets another one. Assumed: it only names the
+ * The default `client_id` for renewals; `--client-id` overrides it. Assumed: it only identifies the
  * program, because a login does not need it.
  */
 export const DEFAULT_CLIENT_ID = 'fleet';
 
 /**
- * Returns the path to which a renewal is posted. It differs from the path of the login only in its
- * last part.
+ * Returns the path to which a renewal is posted. It differs from the login path only in the last
+ * part.
  */
 export function refreshPathOf(loginPath: string): string {
   return loginPath.replace(/[^/]+\/?$/, 'refresh_token/');
 }
 
-/** What a login or a renewal returns. */
+/** The result of a login or a token renewal. */
 export interface TokenAnswer {
   /** The access token as the service sent it; empty when the answer contains no token. */
   readonly token: string;
@@ -33,14 +33,17 @@ export interface TokenAnswer {
   readonly refreshToken: string | null | undefined;
 }
 
-/** The values of the last login or renewal that a renewal sends to get a new token. */
+/** The values from the last login or renewal that the next renewal sends to get a new token. */
 export interface RenewalInput {
   readonly token: string;
   readonly refreshToken?: string | null | undefined;
   readonly clientId?: string | undefined;
 }
 
-/** Logs in. Throws a FleetError of kind `auth` when the service refuses; its answer is never quoted. */
+/**
+ * Logs in. Throws a FleetError of kind `auth` when the service refuses the login. The error never
+ * quotes the service's answer.
+ */
 export async function postLogin(
   client: Client,
   path: string,
@@ -114,7 +117,7 @@ async function postForToken(
   };
 }
 
-/** An answer that is not a JSON object may contain the token, so nothing of it is quoted. */
+/** An answer that is not a JSON object may contain the token, so no part of it is quoted. */
 function parseAnswer(text: string): { [field: string]: unknown } {
   try {
     const answer = parseJson(text);
@@ -134,7 +137,7 @@ function explainRefusedLogin(thrown: unknown, text: string, password: string): u
   if (!isFinalRefusal(thrown) || thrown.kind === 'not-found') return thrown;
   const { reason, hint } = findCause(thrown.status, text, password);
   const message = `the service refused the login: ${reason}`;
-  // The answer may quote the password, so its detail is left out.
+  // The answer may quote the password, so its details are omitted.
   return thrown.with({ kind: 'auth', message, hint, detail: undefined });
 }
 
@@ -162,17 +165,17 @@ function findCause(
     };
   if (status === 401 || /credentials|password/i.test(text))
     return {
-      reason: 'it does not know this e-mail address with this password',
+      reason: 'the e-mail address or the password is wrong',
       hint: 'check the e-mail address and the password, and log in again',
     };
   if (required.length > 0)
     return {
       reason: `it asks for more than an e-mail address and a password (${required.join(', ')})`,
-      hint: 'get a token another way, and store it with: fleet auth login',
+      hint: 'get a token another way, and store it with "fleet auth login"',
     };
   if (status === 403)
     return {
-      reason: 'this account may not log in, or it is locked for some minutes',
+      reason: 'this account is not allowed to log in, or it is locked for a few minutes',
       hint: 'wait a few minutes and log in again, or ask the operators of the service',
     };
   return {

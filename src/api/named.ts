@@ -3,7 +3,7 @@
 
 import type { Vocabulary } from './resource.js';
 
-/** A list of resources with names. */
+/** A list of named resources. */
 export interface NamedKind {
   readonly one: string;
   readonly many: string;
@@ -30,7 +30,7 @@ export const NAMED = {
   user: { one: 'user', many: 'users', path: '/users/', nameFields: ['username', 'email'] },
 } as const satisfies { [kind: string]: NamedKind };
 
-/** The fields of a named resource that were observed. */
+/** The observed fields of a named resource. */
 export const NAMED_FIELDS = {
   fields: ['name', 'uuid', 'type', 'url', 'organization', 'parent', 'created', 'modified'],
   numbers: [],

@@ -5,8 +5,8 @@ import { otherResource } from './links.js';
 import { articleOf, type NamedKind } from './named.js';
 
 /**
- * Throws a FleetError of kind `usage` when a text is the link of another kind of resource. `shown`
- * is the text in the message.
+ * Throws a FleetError of kind `usage` when a value is the link of another kind of resource. `shown`
+ * is the value as it appears in the message.
  */
 export function refuseOtherKind(
   { one, path }: Pick<NamedKind, 'one' | 'path'>,

@@ -1,5 +1,5 @@
-// Reads the current values of many bicycles or alerts: with one request for each, or from the whole
-// list when there are many.
+// Reads the current values of many bicycles or alerts: with one request per target, or from the
+// whole list when there are many targets.
 
 import type { Client } from '../http/client.js';
 import { textOrNull } from '../json/parse.js';
@@ -10,17 +10,17 @@ import type { Resource } from './resource.js';
 export interface Present {
   readonly name: string | null;
   readonly state: string | null;
-  /** The version. It grows with every save, and is null when the service does not have versions. */
+  /** The version, which increases with every save. Null when the service does not have versions. */
   readonly version: string | number | null;
 }
 
-/** The list is read instead of single bicycles when there are more targets than this. */
+/** With more targets than this, the list is read instead of single bicycles. */
 const MOST_SINGLE_READS = 100;
 
 /**
  * Reads the current data of the targets. The result does not contain a target that the service
- * shows neither at its URL nor in the list. Assumed: single bicycles can be read; a service without
- * such URLs has only the list. Throws when the service cannot be reached.
+ * shows neither at its URL nor in the list. Assumed: single bicycles can be read. A service without
+ * such URLs provides only the list. Throws when the service cannot be reached.
  */
 export async function readPresent(
   client: Client,
@@ -55,8 +55,8 @@ export async function readOnePresent(
 }
 
 /**
- * The list can be older than the answer for a single bicycle or alert. fleet therefore reads a
- * target that is missing in the list at its own URL.
+ * The list can be older than the response for a single bicycle or alert. Therefore fleet reads a
+ * target that is missing from the list at its own URL.
  */
 async function readFromList(
   client: Client,

@@ -19,9 +19,9 @@ export interface PushEnvelope {
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
 /**
- * The roles of tokens that have topics, in the order in which they are tried. Observed: each
- * bicycle is published for each of the first three roles. Renters get the available bicycles.
- * Section 6.1 names only `admin`.
+ * The token roles that have topics, in the order in which they are tried. Observed: each bicycle is
+ * published for each of the first three roles. Renters get the available bicycles. Section 6.1
+ * names only `admin`.
  */
 const ROLES_OF_TOKENS = ['admin', 'fleet_operator', 'mechanic', 'renter', 'spectator'] as const;
 
@@ -97,8 +97,8 @@ export function subscribePath(topic: string): string {
 }
 
 /**
- * Returns the UUID of the bicycle that a message is about. It is in the field `uuid`, or at the end
- * of the topic (section 6.1).
+ * Returns the UUID of the bicycle that a message is about. The UUID is in the field `uuid`, or at
+ * the end of the topic (section 6.1).
  */
 export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
   return bicycleUuid(message ?? {}) ?? wholeUuid(String(topic ?? ''));

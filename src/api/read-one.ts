@@ -1,4 +1,4 @@
-// Reads one bicycle or alert at its own URL. Assumed: this URL exists, because alerts link to
+// Reads one bicycle or alert from its own URL. Assumed: this URL exists, because alerts link to
 // bicycles by URL (section 2.2).
 
 import { FleetError } from '../errors.js';
@@ -12,8 +12,8 @@ import type { Resource } from './resource.js';
 
 /**
  * Reads one bicycle or alert. Throws the errors of the client. Throws a FleetError of kind
- * `service` for other content, such as a login page or another bicycle, so that such an answer is
- * not mistaken for a deletion.
+ * `service` for unexpected content, such as a login page or a different bicycle. Otherwise such a
+ * response could be mistaken for a deletion.
  */
 export async function readOne<T extends { [field: string]: unknown }>(
   client: Client,
@@ -34,8 +34,8 @@ function isOther(found: unknown, uuid: string): boolean {
 }
 
 /**
- * The statuses of an answer when the service does not show the bicycle or alert, or when it does
- * not support this URL (405).
+ * The HTTP statuses of a service that does not show the bicycle or alert, or does not support this
+ * URL (405).
  */
 const NOT_SHOWN: readonly (number | undefined)[] = [404, 405, 410];
 

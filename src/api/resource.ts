@@ -10,14 +10,14 @@ export interface Vocabulary {
   /** Fields with a fixed list of values. */
   readonly words: { readonly [field: string]: readonly string[] };
   /**
-   * The fields by the column headers of tables, in lower case. A user can type a header wherever
+   * Maps the column headers of tables, in lower case, to fields. A user can type a header wherever
    * fleet expects a field.
    */
   readonly headers?: { readonly [header: string]: string };
 }
 
 /**
- * Returns the field that a typed word names. The word is a field name or the column header of a
+ * Returns the field that a typed word refers to. The word is a field name or the column header of a
  * table.
  */
 export function fieldOf(

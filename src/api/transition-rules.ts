@@ -1,7 +1,7 @@
-// The states that each transition leads from and to, as far as they were observed.
+// The source and target states of each transition, as far as they were observed.
 //
-// Assumed: the whole table. Section 3.1 of the interface says "Source states, target states and
-// conditions of each transition: not shown". The service decides; fleet uses the table only for
+// The whole table is an assumption. Section 3.1 of the interface says "Source states, target states
+// and conditions of each transition: not shown". The service decides; fleet uses the table only for
 // previews and to find a transition back.
 
 import type { Transition } from './transitions.js';
@@ -34,7 +34,10 @@ function ruleOf(transition: string): TransitionRule | undefined {
   return Object.hasOwn(RULES, transition) ? RULES[transition as Transition] : undefined;
 }
 
-/** Whether a transition may start in a state. Undefined when the transition or the state is unknown. */
+/**
+ * Whether a transition may start from a state. Undefined when the transition or the state is
+ * unknown.
+ */
 export function mayStartIn(transition: string, state: string): boolean | undefined {
   const isKnownState = Object.values(RULES).some(
     ({ from, to }) => to === state || from.includes(state),
@@ -48,9 +51,9 @@ export function targetStateOf(transition: string): string | undefined {
 }
 
 /**
- * The transitions that undo other transitions, by the earlier state. Nothing undoes `retire` and
- * `force_put_in_maintenance`: no transition brings back a decommissioned bicycle or an ended
- * rental.
+ * The transitions that undo another transition, by the earlier state. `retire` and
+ * `force_put_in_maintenance` cannot be undone: no transition restores a decommissioned bicycle or
+ * an ended rental.
  */
 const WAYS_BACK: readonly (readonly [
   from: string,
@@ -69,8 +72,8 @@ const WAYS_BACK: readonly (readonly [
 ];
 
 /**
- * Returns the transition that brings a bicycle back to the state that it had before another
- * transition. Undefined when no single transition does.
+ * Returns the transition that restores the state that a bicycle had before another transition.
+ * Undefined when no single transition does this.
  */
 export function transitionBack(before: string, transition: string): Transition | undefined {
   return WAYS_BACK.find(

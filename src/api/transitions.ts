@@ -2,7 +2,7 @@
 
 /**
  * The transitions of section 3.1 and their meanings. The name of a transition is the value of
- * `type` in the action request. Assumed: `put_in_maintenance` was observed. It cannot replace
+ * `type` in the action request. Assumed: `put_in_maintenance`, which was observed, cannot replace
  * `force_put_in_maintenance`, which ends a rental.
  */
 export const TRANSITION_MEANINGS = {

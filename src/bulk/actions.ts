@@ -109,8 +109,8 @@ function isTypedList(targets: Action['targets']): targets is readonly string[] {
 }
 
 /**
- * Finds the bicycles or alerts that the user typed. Prints the UUID of each one that was found by
- * its name.
+ * Finds the bicycles or alerts that the user typed. Prints the UUID of each bicycle or alert that
+ * was found by name.
  */
 async function* findTargets(
   context: Context,
@@ -164,7 +164,7 @@ export interface PlannedActionsOptions {
   observedAt(target: PlanTarget): string | undefined;
   /**
    * Returns the transition after which the target was in its observed state. The rule
-   * `nothing-later` checks that the service's history contains no later one.
+   * `nothing-later` checks that the service's history contains no later transition.
    */
   ownTransition?(target: PlanTarget): string;
   /** Values that identify the journal of the run. */
@@ -172,8 +172,8 @@ export interface PlannedActionsOptions {
 }
 
 /**
- * Reads at most this many pages of a bicycle's history. A bicycle has fewer transitions than this
- * between the writing of a plan and its run.
+ * The maximum number of pages to read from a bicycle's history. Fewer transitions than this happen
+ * between writing a plan and running it.
  */
 const HISTORY_PAGES = 2;
 
@@ -185,8 +185,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
   /**
-   * The targets that are in the service's list but do not have a readable URL of their own. They
-   * cannot be read again right before the request, so that check uses these values from the list.
+   * Targets that are in the service's list but that cannot be read at their own URL. The check
+   * right before the request therefore uses these values from the list.
    */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
@@ -239,7 +239,7 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   };
 }
 
-/** Returns the transition or action in the request of a target. */
+/** Returns the transition or action in a target's request. */
 export function verbOfTarget({ request }: PlanTarget): string {
   return textOrNull(request.body['type']) ?? '';
 }
@@ -267,7 +267,7 @@ const GONE = 404;
  */
 function findDifference(target: PlanTarget, present: Present | undefined): FleetError | undefined {
   if (present === undefined)
-    return new FleetError('not-found', 'the service no longer shows it', { status: GONE });
+    return new FleetError('not-found', 'no longer exists, or you have no access', { status: GONE });
   const state = textOrNull(target.observed['state']);
   if (present.state === state) return undefined;
   const now = clean(present.state ?? 'without a state');
@@ -294,8 +294,8 @@ async function findInHistory(
   const sinceMs = readTime(observedAt(target));
   const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
   if (steps === undefined || sinceMs === undefined) return undefined;
-  // The service may send times in whole seconds, so an entry in the same second as the plan counts
-  // as later.
+  // The service may send times in whole seconds, so an entry in the same second as the plan is
+  // treated as later.
   const later = steps.filter(
     ({ timestamp }) => (readTime(timestamp) ?? 0) >= Math.floor(sinceMs / SECOND_MS) * SECOND_MS,
   );

@@ -1,5 +1,5 @@
-// Carries out a plan: opens the journal, asks for confirmation and sends the requests. Then it
-// determines the outcome of earlier requests that got no answer, and prints the summary.
+// Carries out a plan: opens the journal, asks for confirmation and sends the requests. Then
+// determines the outcome of earlier requests that got no response, and prints the summary.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -26,7 +26,7 @@ import { type BulkRun, openRun, send } from './run.js';
 
 /**
  * Carries out a plan. Returns normally when every task is done. Otherwise it reports all tasks,
- * prints the summary, and throws: the failure of a single task, the reason that stopped the run
+ * prints the summary, and throws: the failure of a single task, the reason why the run stopped
  * (401, 403, outage, signal), or a FleetError of kind `partial`.
  */
 export async function carryOut(
@@ -36,8 +36,8 @@ export async function carryOut(
 ): Promise<void> {
   const { clock, signal, notice } = context;
   if (options.plan !== undefined) checkPlanFlag(options.plan, options);
-  // Throws when the settings contain no address of a service. This check comes first, so that no
-  // journal is created then.
+  // Throws when the settings contain no service URL. This check comes first, so that no journal is
+  // created in this case.
   await context.client();
   if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);
@@ -93,9 +93,9 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 }
 
 /**
- * Sorts the tasks into two groups by the journal of earlier runs, in the order of the input.
- * `doubts` contains the tasks whose requests got no answer. `turns` contains all others: the tasks
- * to send, and the finished or unchanged tasks together with their outcome.
+ * Divides the tasks into two groups, using the journal of earlier runs, in input order. `doubts`
+ * contains the tasks whose requests got no response. `turns` contains all other tasks: the tasks to
+ * send, and the finished or unchanged tasks with their outcome.
  */
 export function sortTasks(
   { change, tasks }: BulkPlan,
@@ -135,19 +135,19 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
   return new FleetError(kind, message ?? `the journal records ${outcome}`, {
     ...(status === null ? {} : { status }),
     ...(request_id === null ? {} : { trace: { requestId: request_id } }),
-    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
+    hint: 'this result is from the journal; check the bicycle, and to send the request again, run the command without this journal',
   });
 }
 
 /**
- * Lists at most this many changed targets before the confirmation question. The results list all of
- * them.
+ * The maximum number of changed targets to list before the confirmation question. The results list
+ * all changed targets.
  */
 const CHANGED_SHOWN = 20;
 
 /**
- * Reads the targets of a plan file again, and sets the outcome of each target that must not get a
- * request.
+ * Reads the targets of a plan file again, and sets the outcome of each target whose request must
+ * not be sent.
  */
 async function readTargets(
   { notice }: Context,
@@ -168,12 +168,12 @@ async function readTargets(
   if (!isAsked) return;
   for (const line of changed.slice(0, CHANGED_SHOWN)) await notice(line);
   if (changed.length > CHANGED_SHOWN)
-    await notice(`and ${changed.length - CHANGED_SHOWN} more targets that are left out`);
+    await notice(`and ${changed.length - CHANGED_SHOWN} more excluded targets`);
 }
 
 /**
  * Returns the bicycle's state and version from the input or from an up-to-date mirror. Returns null
- * when neither of them contains the bicycle's state.
+ * when neither contains the bicycle's state.
  */
 async function findBefore(
   { change }: BulkPlan,
@@ -193,7 +193,7 @@ type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 /**
  * Determines the outcome of tasks that an earlier run left unresolved. First waits until `--settle`
  * seconds have passed since `startedMs` (monotonic clock), so that late requests have arrived.
- * Sends the tasks again that the service certainly did not carry out. Reports each task once, even
+ * Resends the tasks that the service definitely did not carry out. Reports each task once, even
  * after a stop. Never rejects; a failure stops the run.
  */
 export async function settleDoubts(
@@ -216,7 +216,7 @@ export async function settleDoubts(
     left = unknown.map(turnOf);
     await send(run, [...untouched, ...done].map(turnOf));
     void run.context.notice(
-      `an earlier run got no answer for ${doubts.length}: ${done.length} were done, ${untouched.length} were not done and are sent now, ${unknown.length} are still uncertain`,
+      `an earlier run got no answer for ${doubts.length}: ${done.length} were done, ${untouched.length} were not done and will be sent now, ${unknown.length} are still uncertain`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
@@ -276,12 +276,15 @@ function turnOf(doubt: DecidedDoubt): Turn {
   }
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
-  const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
+  const message = `sent by an earlier run, and it is unknown whether the request was carried out: ${why}${now}`;
   const result = resultOf('unknown', { status, state, request_id, message });
   return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }
 
-/** Prints at most this many notices about changed values, and then how many more there are. */
+/**
+ * The maximum number of notices about changed values. After these notices, only the number of
+ * further changes is printed.
+ */
 const NOTES_SHOWN = 5;
 
 /** Prints notices about values that the service stored in a different form. */
@@ -305,8 +308,8 @@ async function conclude({
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    // When a signal ends the program, no error message is printed. So the message that the outcome
-    // is unknown is printed as a notice.
+    // When a signal ends the program, no error message is printed. A notice therefore says that the
+    // outcome is unknown.
     if (isSignal(lastError)) await context.notice(lastError.message);
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;

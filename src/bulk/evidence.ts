@@ -1,4 +1,4 @@
-// Finds out whether requests without an answer were carried out. Reads the current state and the
+// Finds out whether requests that got no response were carried out. Reads the current state and the
 // history of bicycles and alerts, and the list of new bicycles.
 
 import { ALERT } from '../api/alert.js';
@@ -74,7 +74,7 @@ export async function readStart(
 
 /**
  * Returns the user of the run, from the token and from the service's `/me/`. Assumed: `/me/`
- * answers with the user as an object. When `/me/` fails, the user is known only from the token.
+ * returns the user as an object. When `/me/` fails, the user is known only from the token.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -89,8 +89,8 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
 }
 
 /**
- * Looks up the unresolved tasks one after the other and returns their outcomes. Throws when the
- * service cannot be reached.
+ * Looks up the unresolved tasks sequentially and returns their outcomes. Throws when the service
+ * cannot be reached.
  */
 export async function lookUpActions(
   client: Client,
@@ -151,7 +151,7 @@ async function readHistory(
 
 /**
  * Searches the list for bicycles that the service did not return at their own URLs. The search
- * begins at the newest changes.
+ * starts with the newest changes.
  */
 async function findInList(
   client: Client,
@@ -203,7 +203,7 @@ export interface HistoryEntry {
   by: Person;
 }
 
-/** The service's data about a bicycle, read after all requests have certainly arrived. */
+/** The service's data about a bicycle, read when all requests must have arrived. */
 export interface Evidence {
   /** The bicycle now; undefined when the service does not show it. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
@@ -221,12 +221,13 @@ export interface SentTransition {
 }
 
 /**
- * Decides whether an action whose request got no answer was carried out.
+ * Decides whether an action was carried out when its request got no response.
  *
  * - `done`: the history shows that this user made the transition after the start of the run. Or the
- *   bicycle is in a state to which the transition leads, was in another one before, and the history
- *   does not contradict this.
- * - `untouched`: the bicycle was not saved since the run began. A newer `modified` proves nothing.
+ *   bicycle changed from another state to one that the transition leads to, and the history does
+ *   not contradict this.
+ * - `untouched`: the bicycle has not been saved since the run began. A newer `modified` proves
+ *   nothing.
  * - `unknown`: in all other cases.
  */
 export function decideAction(
@@ -251,7 +252,7 @@ export function decideAction(
 }
 
 /**
- * Returns the reason for an unknown outcome, in words for the user. Used when the journal does not
+ * Returns the reason for an unknown outcome, to show to the user. Used when the journal does not
  * contain the target's state before the request.
  */
 function whyUnknownBefore(history: Evidence['history']): string {
@@ -266,7 +267,7 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
 
 /**
  * Whether a history entry proves that this user made the transition during the run: its time is
- * certainly after the start of the run.
+ * definitely after the start of the run.
  */
 function provesAction(
   { transition, timestamp, by }: HistoryEntry,
@@ -277,18 +278,19 @@ function provesAction(
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
   if (moment === undefined || began.length === 0) return false;
   if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
-  // The journal has two times of the service for the start of the run: the newest `modified` and
-  // the `Date` of the answer. The later one is used.
+  // The journal contains two service times for the start of the run: the newest `modified` and the
+  // response's `Date`. The later one is used.
   const beganMs = Math.max(...began);
-  // An entry in the same second as the start proves nothing, because this user may have made the
-  // same transition just before the run.
+  // An entry from the same second as the run's start proves nothing, because this user may have
+  // made the same transition just before the run.
   return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 
 /**
  * Returns the reason why the history contradicts the conclusion that this user made the transition.
  * Reasons are another user, another transition, or a missing transition since the start of the run.
- * Returns undefined without a history, or when it contains only this user's transition.
+ * Returns undefined when there is no history, or when the history contains only this user's
+ * transition.
  */
 function findContradiction(
   history: Evidence['history'],
@@ -314,7 +316,8 @@ function findContradiction(
 }
 
 /**
- * Whether two names mean the same transition. Observed: the history writes `return_` for a return.
+ * Whether two names refer to the same transition. Observed: the history contains `return_` for a
+ * return.
  */
 export function isSameTransition(one: string | null, other: string): boolean {
   return one !== null && lettersOf(one) === lettersOf(other);
@@ -325,7 +328,7 @@ function lettersOf(name: string): string {
 }
 
 /**
- * Reads the newest bicycles and decides which creations without an answer were carried out.
+ * Reads the newest bicycles and determines which of the unanswered create requests succeeded.
  * Assumed: the list contains each new bicycle.
  */
 export async function lookUpCreations(
@@ -350,15 +353,15 @@ export async function lookUpCreations(
 const LONGEST_NAME_CHARACTERS = 60;
 
 /**
- * Decides which creations without an answer were carried out.
+ * Determines which of the unanswered create requests succeeded.
  *
- * - `done`: exactly one new bicycle has all requested values, and no other creation without an
- *   answer can have made it.
+ * - `done`: exactly one new bicycle has all requested values, and no other unanswered create
+ *   request can have created it.
  * - `untouched`: no new bicycle has a similar name.
- * - `unknown`: in all other cases, because a service can change the texts that it stores.
+ * - `unknown`: in all other cases, because a service can change the strings that it stores.
  *
- * @param candidates the newest bicycles, and whether they include all bicycles since the earliest
- * start of a run
+ * @param candidates the newest bicycles, and whether they include all bicycles created since the
+ * earliest start of a run
  */
 export function decideCreations(
   doubts: readonly Doubt[],
@@ -366,8 +369,7 @@ export function decideCreations(
   { made }: Pick<ShownByAnswers, 'made'>,
 ): DecidedDoubt[] {
   const { isWhole } = candidates;
-  // Leaves out bicycles that belong to other tasks, because the answers to those tasks show that
-  // they created the bicycles.
+  // Excludes bicycles that other tasks created, according to the responses to those tasks.
   const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
 
   function decide(doubt: Doubt): TaskDecision {
@@ -399,8 +401,8 @@ export function decideCreations(
 }
 
 /**
- * Whether a bicycle may be the result of a creation: it is not older than the run, has a similar
- * name, and belongs to the same organization.
+ * Whether a create request may have created this bicycle: it is not older than the run, has a
+ * similar name, and belongs to the same organization.
  */
 function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
   if (isBefore(bicycle, entry.sending.start)) return false;
@@ -413,7 +415,7 @@ function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
 
 /**
  * Whether a request may have created the bicycle: its name, organization and serial number do not
- * contradict those of the bicycle.
+ * contradict the bicycle's values.
  */
 function couldHaveMade(doubt: Doubt, bicycle: Bicycle): boolean {
   const { serial_number: asked = '' } = doubt.task.creation?.body ?? {};
@@ -441,7 +443,7 @@ function isDatable(start: Start): boolean {
   return start.isEmpty || lastMomentBefore(start) !== null;
 }
 
-/** Whether a bicycle certainly existed before the run began. */
+/** Whether the bicycle definitely existed before the run began. */
 function isBefore(bicycle: Bicycle, start: Start): boolean {
   return !start.isEmpty && isCertainlyNotLater(bicycle.created, lastMomentBefore(start));
 }
@@ -478,8 +480,8 @@ export async function readNewest(
 }
 
 /**
- * Returns the state and the version of a bicycle or alert. `bicycle` comes from an input or an
- * answer.
+ * Returns the state and the version of a bicycle or alert. `bicycle` comes from an input or a
+ * response.
  */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
@@ -495,8 +497,8 @@ function versionText(version: unknown): string | null {
 }
 
 /**
- * Returns the earliest and latest moment that an ISO 8601 time can mean, in milliseconds since the
- * epoch. A time without decimals covers its whole second.
+ * Returns the earliest and latest moment that an ISO 8601 time can refer to, in milliseconds since
+ * the epoch. A time without decimals covers its whole second.
  */
 function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
   const fromMs = readTime(moment);
@@ -510,7 +512,10 @@ function isLaterSecond(milliseconds: number, otherMilliseconds: number): boolean
   return Math.floor(milliseconds / 1000) > Math.floor(otherMilliseconds / 1000);
 }
 
-/** Whether a moment is certainly not later than another. False when one of them is unknown. */
+/**
+ * Whether the first time is definitely not later than the second. False when either time is
+ * unknown.
+ */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
   const [span, otherSpan] = [spanOf(moment), spanOf(other)];
   return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
@@ -524,8 +529,8 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 
 /**
  * Returns the latest moment that is certainly before the run, or null when it is unknown. This is
- * the earlier one of two times: the newest change, and the service's own time. The newest change
- * alone is not enough, because a wrong `modified` can be in the future.
+ * the earlier of two times: the newest change, and the service's own time. The newest change alone
+ * is not enough, because a wrong `modified` can be in the future.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
@@ -535,12 +540,12 @@ export function lastMomentBefore({ newest, date }: Start): string | null {
 /** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
-/** A longer text is not treated as the name of a user. */
+/** Longer text is not treated as a user name. */
 const NAME_CHARACTERS = 300;
 
 /**
- * Returns the identifiers of a user from a text, a number or an object. Returns an empty object
- * when the value contains no usable identifier.
+ * Returns a user's identifiers from a string, a number or an object. Returns an empty object when
+ * the value contains no usable identifier.
  */
 export function personOf(value: unknown): Person {
   if (isObject(value)) {
@@ -561,7 +566,7 @@ function nameIn(value: unknown): string | undefined {
   return isName ? value.trim().toLowerCase() : undefined;
 }
 
-/** Returns the UUID or number that the value contains, also when it is the last part of a link. */
+/** Returns the UUID or number that the value contains, even when it is the last part of a link. */
 function identityIn(value: unknown): Person | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value).slice(0, NAME_CHARACTERS).trim();
@@ -572,8 +577,8 @@ function identityIn(value: unknown): Person | undefined {
 }
 
 /**
- * Whether a user is certainly one of these users. Compares the most reliable identifier that both
- * users have.
+ * Whether the user is definitely one of these users. Compares the most reliable identifier that
+ * both users have.
  */
 export function isOneOf(someone: Person, people: readonly Person[]): boolean {
   return people.some((one) => {

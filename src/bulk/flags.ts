@@ -36,8 +36,7 @@ export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
   FlagsOf<typeof addYesFlag<[], NoFlags>>;
 
 /**
- * Adds the flags of `act`. `words` contains the texts of the help that differ between bicycles and
- * alerts.
+ * Adds the flags of `act`. `words` contains the help text that differs between bicycles and alerts.
  */
 export function addActFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,

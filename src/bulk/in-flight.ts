@@ -9,8 +9,8 @@ import type { Clock } from '../system/clock.js';
 import { count as countOf } from '../terminal/count.js';
 
 /**
- * After this many consecutive failures, all workers pause, and they pause longer after each further
- * failure. After even more failures, run.ts stops the run.
+ * After this many consecutive failures, all workers pause. Each further failure makes the pause
+ * longer. If the failures continue, run.ts stops the run.
  */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
@@ -18,15 +18,15 @@ export interface GateOptions {
   /** The maximum number of requests in flight. */
   most: number;
   clock: Clock;
-  /** Aborted when the run stops. The gate then lets no further request start. */
+  /** Aborted when the run stops. After that, the gate does not admit any requests. */
   over: AbortSignal;
   /** Prints a line on stderr. */
   say(line: string): void;
 }
 
 /**
- * Opens the gate that limits the requests in flight of a run. A pause halves the limit. With a
- * limit of n, the next n successful answers raise it by one.
+ * Creates the gate that limits a run's requests in flight. A pause halves the limit. With a limit
+ * of n, the next n successful answers raise it by one.
  */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
@@ -70,7 +70,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
     enter,
     /**
      * Records that a request has ended. `isWell` is true when the service answered and did not
-     * fail. Returns the number of consecutive failures of all workers.
+     * fail. Returns the number of consecutive failures across all workers.
      */
     leave(isWell: boolean): number {
       inFlight -= 1;
@@ -101,7 +101,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
  */
 const GRACE_MS = 1000;
 
-const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
+const UNANSWERED =
+  'no answer came before the program ended; it is unknown whether the request was carried out';
 
 /** Returns the message for a signal that arrives while changes are in flight. */
 export function waitingFor(count: number): string {

@@ -19,8 +19,8 @@ export interface Binding {
 /** The state of the service at the start of a run, by the service's own clock. */
 export interface Start {
   /**
-   * The newest `modified` in the service's list. For creations, the newest `created`. Null when
-   * unknown.
+   * The newest `modified` in the service's list. For created bicycles, the newest `created`. Null
+   * when unknown.
    */
   newest: string | null;
   /**
@@ -29,7 +29,7 @@ export interface Start {
   isEmpty: boolean;
   /** The `Date` header of the service's answer as ISO 8601, or null when the answer had none. */
   date: string | null;
-  /** The user of the run, if the token or the service names one. */
+  /** The user of the run, if the token or the service identifies the user. */
   user: readonly Person[];
 }
 
@@ -51,7 +51,7 @@ export interface Sending {
   before: Before | null;
 }
 
-/** The values of an edited bicycle before and after, as text for people. */
+/** The values of an edited bicycle before and after, as human-readable text. */
 export interface ChangedValues {
   before: string;
   after: string;
@@ -81,21 +81,21 @@ export interface RecordedRun {
 
 /** The records of one task, merged into one entry. */
 export interface JournalEntry {
-  /** The values of an edit, as text for people; undefined for other commands. */
+  /** The values of an edit, as human-readable text; undefined for other commands. */
   values?: ChangedValues | undefined;
   /** The exact values before and after an edit. They are needed to undo the edit. */
   fields?: ChangedFields | undefined;
   /** The transition of this task; undefined when all tasks of the run have the same transition. */
   transition?: string | undefined;
   /**
-   * The recorded result. Undefined when a request was recorded but no answer, so that the request
-   * may have been sent.
+   * The recorded result. Undefined when a request was recorded without an answer. The request may
+   * then have been sent.
    */
   result: ChangeResult | undefined;
   /** The bicycle that the service created; null for other changes. */
   uuid: string | null;
   name: string | null;
-  /** How the result was found out. */
+  /** How the result was determined. */
   how: How;
   /** The id of the run that wrote the last record of the task. */
   run: string;
@@ -109,7 +109,7 @@ export interface JournalEntry {
 }
 
 /**
- * How the result of a change was found out: from an answer, from the service's history, list or
+ * How the result of a change was determined: from an answer, from the service's history, list or
  * state, or from the operator.
  */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
@@ -184,14 +184,14 @@ interface JournalRecord
   [name: string]: unknown;
 }
 
-/** Returns the line of a record. The line ends with a checksum. */
+/** Returns the line for a record. The line ends with a checksum. */
 export function lineOf(record: object): string {
   const text = JSON.stringify(record).slice(0, -1);
   return `${text},"sum":"${sumOf(text)}"}\n`;
 }
 
 /**
- * Parses a line. Returns the record and whether its checksum is right, or undefined when the line
+ * Parses a line. Returns the record and whether its checksum is correct, or undefined when the line
  * is not a record.
  */
 function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
@@ -222,7 +222,7 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     journal.bytes += end + 1 - from;
     from = end + 1;
     journal.lines += 1;
-    // An editor may have changed the line ends to CR LF.
+    // An editor may have changed the line endings to CR LF.
     if (line.trim() !== '') takeLine(journal, line, path);
   }
   if (journal.binding === undefined && from < bytes.length)
@@ -267,8 +267,8 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
 }
 
 /**
- * Checks the number of a record. If records are missing, marks the journal as damaged. Each run
- * numbers its records, and its first record contains the number of records before it.
+ * Checks a record's number. If records are missing, marks the journal as damaged. Each run numbers
+ * its records, and its first record contains the number of records before it.
  */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
@@ -358,13 +358,13 @@ function checkFirst(text: string, path: string): void {
 
 /**
  * Reads the header of a journal. When two runs create a journal at the same time, the file has two
- * headers. The first one counts, and only one of the runs may use the journal.
+ * headers. Only the first header is valid, and only one of the runs may use the journal.
  */
 function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
   const { fleet_journal: version, sum, ...binding } = record;
   if (version !== JOURNAL_VERSION) {
     throw usageError(
-      `the journal ${path} has version ${String(version)}, and this version of fleet reads version ${JOURNAL_VERSION}`,
+      `the journal ${path} has version ${String(version)}, but this version of fleet reads only version ${JOURNAL_VERSION}`,
       'finish that run with the version of fleet that started it, or use a new file for --journal',
     );
   }
@@ -387,7 +387,7 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
   // A run that lost the journal to another run may still write records until it notices this. It
-  // sends no requests, so records of a start or a request do not count.
+  // sends no requests, so its start and request records are ignored.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
@@ -434,8 +434,8 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
 }
 
 /**
- * Throws a FleetError of kind `usage` for a journal of another command, profile or address. The
- * message lists the differences.
+ * Throws a FleetError of kind `usage` for a journal that belongs to another command, profile or
+ * address. The message lists the differences.
  */
 export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
   if (found === undefined) return;

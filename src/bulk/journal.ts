@@ -1,5 +1,5 @@
 // Writes the journal of a bulk run. Each request is recorded on the disk before it is sent, and
-// each answer after it arrived. After each flush the run checks that it still has the journal.
+// each response after it arrives. After each flush, the run checks that it still owns the journal.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, fstatSync, statSync } from 'node:fs';
@@ -32,7 +32,7 @@ export interface JournalOptions extends LockOptions {
 
 /** Returns the error for a file that cannot be used as a journal. */
 function unusable(path: string, why: string, cause?: unknown): FleetError {
-  const hint = 'nothing was sent; pass --journal the name of a file that can be written';
+  const hint = 'nothing was sent; pass a writable file to --journal';
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 
@@ -87,8 +87,8 @@ async function readAppended(
 }
 
 /**
- * Reads a journal without creating or locking it. With `mustExist` false, a missing journal is read
- * as an empty one.
+ * Reads a journal without creating or locking it. When `mustExist` is false, a missing journal is
+ * treated as empty.
  */
 export async function readJournalFile(
   path: string,
@@ -124,8 +124,8 @@ export async function peekEntries(
 }
 
 /**
- * Appends bytes to the file and flushes them. After a failure the file can end with half a line, so
- * the caller must not write to it again.
+ * Appends bytes to the file and flushes them. After a failure, the file can end with an incomplete
+ * line, so the caller must not write to it again.
  */
 async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
   try {
@@ -137,8 +137,8 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
 }
 
 /**
- * Returns a function that appends texts and resolves after their flush. Texts that arrive during a
- * flush are written together in the next one. After a failure nothing more is written.
+ * Returns a function that appends strings and resolves after their flush. Strings that arrive
+ * during a flush are written together in the next flush. After a failure nothing more is written.
  */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
@@ -193,7 +193,8 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // A different size means that another process wrote too. It may have taken over the journal.
+    // A different size means that another process wrote too. The process may have taken over the
+    // journal.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -212,7 +213,7 @@ export async function openJournal(
         ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
         : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
-      // The leading line feed ends a line that a crash cut off.
+      // The leading line feed ends a line that a crash interrupted.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
       await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
       return refresh();
@@ -247,7 +248,7 @@ export async function openJournal(
 interface LastCheck {
   /** The time of the check, on the monotonic clock. */
   atMs: number;
-  /** How long the process had been suspended in total until the check. */
+  /** The total time for which the process had been suspended before the check. */
   suspendedMs: number;
   /**
    * The number of bytes that this process is appending now. A file that has grown by exactly this
@@ -256,10 +257,7 @@ interface LastCheck {
   writing: number;
 }
 
-/**
- * Whether the path still leads to the open file. It does not after the file was deleted or
- * replaced.
- */
+/** Whether the path still leads to the open file. False after the file was deleted or replaced. */
 function isSameFile(handle: FileHandle, path: string): boolean {
   const { dev, ino } = fstatSync(handle.fd);
   const named = statSync(path, { throwIfNoEntry: false });
@@ -289,8 +287,8 @@ function openFlush(
 }
 
 /**
- * Flushes the folder of a new journal. Without this, a power failure can lose the file's name. Some
- * systems cannot open folders; there the flush is skipped.
+ * Flushes the folder of a new journal. Without this, a power failure can lose the file's name.
+ * Skips the flush on systems that cannot open folders.
  */
 async function keepName(path: string): Promise<void> {
   try {
@@ -317,7 +315,7 @@ interface RecordsOptions {
   whyUncertain(): string | undefined;
   /** Aborted when the journal is closed. */
   over: AbortController;
-  /** Closes the counter file. When `isWhole` is true, it first stores the number of records. */
+  /** Closes the counter file. When `isWhole` is true, first stores the number of records. */
   finish(isWhole: boolean): Promise<void>;
 }
 
@@ -341,7 +339,7 @@ function openRecords(
   };
   every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
   return {
-    /** The entries of earlier runs, by the key of their task. */
+    /** The entries of earlier runs, by task key. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
     /**
      * Aborted with a FleetError of kind `output` when the journal is deleted, replaced, taken over,
@@ -355,7 +353,7 @@ function openRecords(
     },
     /**
      * Records that a request is about to be sent. The request must wait until the promise resolves,
-     * because only then the record is on the disk.
+     * because only then is the record on the disk.
      */
     announce(key: string, { name, before, values, fields, transition }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
@@ -372,7 +370,7 @@ function openRecords(
     },
     /**
      * Returns why another run may have taken over the journal since the last check, or undefined
-     * when it certainly has not. If this returns a reason, the run must write and check a record
+     * when this is impossible. If a reason is returned, the run must write and check a record
      * before the next request.
      */
     whyUncertain,
@@ -415,11 +413,11 @@ async function counterPathOf(journalPath: string): Promise<string> {
   return `${path}.count`;
 }
 
-/** Matches an incomplete counter, which a crash can leave when it interrupts a write. */
+/** Matches an incomplete counter, which a crash during a write can leave behind. */
 const DAMAGED_COUNTER = /^(?:\{"journal_records":\d{0,15}\}?\s*)?\0*$/;
 
 /**
- * Opens a regular file without blocking. Returns undefined for another kind of file. Does not
+ * Opens a regular file without blocking. Returns undefined when it is not a regular file. Does not
  * follow symbolic links, because another user may have created them.
  */
 async function openCounterFile(path: string, flags: number): Promise<FileHandle | undefined> {
@@ -512,7 +510,7 @@ export async function openRecordCounter(journalPath: string, say: (line: string)
     fail(`cannot be opened: ${reasonOf(error)}`);
   }
   return {
-    /** Stores the number of records that the journal has on the disk. */
+    /** Stores the number of journal records that are on the disk. */
     write,
     /**
      * Stores the number of records, but only after at least ten records were added since the last

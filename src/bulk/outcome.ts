@@ -1,5 +1,5 @@
-// Decides the outcome of a change by its answer (cli.md section 4, promise 9). Also compares stored
-// texts with the texts that were sent.
+// Decides the outcome of a change from the response (cli.md section 4, promise 9). Also compares
+// stored strings with the strings that were sent.
 
 import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
@@ -27,7 +27,7 @@ export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): C
   };
 }
 
-/** Returns the outcome of a task, with the details of its answer or error. */
+/** Returns the outcome of a task, with the details of its response or error. */
 export function endOf(
   outcome: Outcome,
   { answer, error, ...more }: Omit<TaskEnd, 'result'>,
@@ -39,15 +39,15 @@ export function endOf(
   return { result, answer, error, ...more };
 }
 
-/** The parsed JSON object of an answer. */
+/** The parsed JSON object in a response. */
 type Body = { [name: string]: unknown };
 
 /** The fields that fleet uses from a success response; null for missing fields. */
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the body of a 2xx answer. The change succeeded if the body is empty, an object of this
- * bicycle without errors, or an object without `uuid`, `error` and `errors`. Any other body may
+ * Reads the body of a 2xx response. The change succeeded if the body is empty, is this bicycle's
+ * object without errors, or is an object without `uuid`, `error` and `errors`. Any other body may
  * come from a proxy, so the function returns a description of it. Assumed: the object is the
  * changed bicycle.
  */
@@ -86,14 +86,14 @@ function describeText(text: string): string {
 }
 
 /**
- * Whether the bicycle in an answer is the requested one. Accepts a similar name, because services
+ * Whether the bicycle in a response is the requested one. Accepts a similar name, because services
  * can change names.
  */
 function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
   return isSimilarName(name, answer['name']);
 }
 
-/** Returns the outcome of a task after a 2xx answer. */
+/** Returns the outcome of a task after a 2xx response. */
 export function judgeAnswer(
   answer: HttpAnswer,
   task: Task,
@@ -115,7 +115,7 @@ export function judgeAnswer(
       `${reading} where the ${one} was expected; whether ${what} is unknown`,
       creation === undefined
         ? `look at the ${one} before you try again; check that the base URL is that of the service`
-        : 'check whether it exists before you create it again: fleet bicycles list --ordering -created',
+        : 'before you create the bicycle again, check whether it exists; to list the newest first, run: fleet bicycles list --ordering -created',
     );
     return endOf('unknown', { error });
   }
@@ -138,15 +138,15 @@ function describeStoredName(
 }
 
 /**
- * Returns the outcome of a creation that was sent again and refused. The outcome is unknown: the
- * refusal ("already exists") may mean that the earlier request created the bicycle.
+ * Returns the outcome of a create request that was sent again and refused. The outcome is unknown:
+ * the refusal ("already exists") may mean that the earlier request created the bicycle.
  */
 export function doubtRefusal(end: TaskEnd): TaskEnd {
   const { error } = end;
   if (end.result.outcome !== 'refused' || error === undefined) return end;
-  const words = `${error.message}; an earlier request without an answer may have created it`;
+  const words = `${error.message}; an earlier request without an answer may have created the bicycle`;
   const hint =
-    'check whether it exists before you create it again: fleet bicycles list --ordering -created';
+    'before you create the bicycle again, check whether it exists; to list the newest first, run: fleet bicycles list --ordering -created';
   return {
     ...end,
     result: { ...end.result, outcome: 'unknown', message: words },
@@ -155,33 +155,36 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
 }
 
 /**
- * Returns the outcome of a task after a failure. `isGivenUp` says that fleet stopped waiting for
- * answers.
+ * Returns the outcome of a task after a failure. `isGivenUp` means that fleet stopped waiting for
+ * responses.
  */
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
   if (status === undefined) {
     if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
       return endOf('unknown', { error });
-    // Without a connection or a token every other request would fail too, so the run stops.
+    // Without a connection or a token, every further request would fail too, so the run stops.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
   }
-  // A successful status with an incomplete body proves nothing.
+  // A success status with an incomplete body does not prove that the change was carried out.
   if (status >= 200 && status < 300) {
-    const words = `${error.message}; whether it was carried out is unknown`;
+    const words = `${error.message}; it is unknown whether the request was carried out`;
     return endOf('unknown', {
-      error: error.with({ message: words, hint: error.hint ?? 'check it before you try again' }),
+      error: error.with({
+        message: words,
+        hint: error.hint ?? 'check the current state before you try again',
+      }),
     });
   }
-  // Every other request would get the same answer, so the run stops. 405 means that the service
-  // does not have this action.
+  // Every further request would get the same response, so the run stops. 405 means that the service
+  // does not support this action.
   if (status === 401 || status === 403 || status === 405)
     return endOf('refused', { error, isWell: true, isFatal: true });
   // The service still limits the rate after all retries, so the run stops.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   if (isUnknownOutcome(status)) return endOf('unknown', { error });
-  // The service did not carry out the change. With these statuses a later attempt can succeed.
+  // With these statuses, the service did not carry out the change, and a later attempt can succeed.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
@@ -190,9 +193,9 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
 const DETAIL_LENGTH_CHARACTERS = 2000;
 
 /**
- * Whether the service refused because another user saved the bicycle at the same time. Such a
- * change was not carried out, and a retry can succeed. Assumed: the status is 409, and the message
- * or code mentions concurrency.
+ * Whether the service refused a change because another user saved the bicycle at the same time. A
+ * retry of such a change can succeed. Assumed: the status is 409, and the message or code mentions
+ * concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   return (
@@ -204,21 +207,22 @@ export function isConcurrentEdit({ status, detail }: FleetError): boolean {
 /** White space, control characters and invisible characters. Services remove or replace them. */
 const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** The end of a text that a service cut off: an ellipsis or half a character. */
+/** The end of a string that a service truncated: an ellipsis or half a character. */
 const CUT_MARK = /[.\u2026\ufffd\p{Cs}]+$/u;
 
-/** Characters that do not distinguish names, such as accents and punctuation. */
+/** Characters that are ignored when names are compared, such as accents and punctuation. */
 const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
 
 /**
- * Returns a form of the text for comparison: without white space, and equal for every case and
+ * Normalizes a string for comparison: removes white space and ignores differences in case and
  * Unicode form.
  */
 function fold(text: string): string {
-  // Lower case first, then upper case: this makes "ß" equal to "ẞ", and "ς" equal to "σ".
+  // Converts to lower case first and then to upper case, which makes "ß" equal to "ẞ" and "ς" equal
+  // to "σ".
   const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
-  // NFKD separates accents from letters. Therefore a text that was cut between a letter and its
-  // accent is still a prefix of the whole text.
+  // NFKD separates accents from letters. Therefore a string that was cut between a letter and its
+  // accent is still a prefix of the whole string.
   return folded.normalize('NFKD');
 }
 
@@ -226,20 +230,21 @@ function withoutCutMark(text: string): string {
   return text.trimEnd().replace(CUT_MARK, '');
 }
 
-/** Notices quote at most this many characters of a text. */
+/** The maximum number of characters that a notice quotes from a string. */
 const LONGEST_QUOTE_CHARACTERS = 100;
 
-/** Returns a quoted text with escaped control characters. */
+/** Returns the text in quotes, with control characters escaped. */
 export function quoteText(text: string): string {
   return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
 }
 
-/** The result of comparing a stored text with the text that was sent. */
+/** The result of comparing a stored string with the string that was sent. */
 export type StoredForm = 'same' | 'normalised' | 'cut' | 'other';
 
 /**
- * Compares a stored text with the text that was sent. `normalised` means that only white space,
- * case, Unicode form or line ends differ. `cut` means that the service stored only the beginning.
+ * Compares a stored string with the string that was sent. `normalised` means that only white space,
+ * case, Unicode form or line ends differ. `cut` means that the service stored only the start of the
+ * string.
  */
 export function compareStored(sent: string, stored: string): StoredForm {
   if (sent === stored) return 'same';
@@ -250,7 +255,7 @@ export function compareStored(sent: string, stored: string): StoredForm {
 
 /**
  * Whether `stored` can be the form in which a service stored the name `sent`. A missing or empty
- * stored name counts as similar, because it does not prove a difference.
+ * stored name is treated as similar, because it does not prove a difference.
  */
 export function isSimilarName(sent: string, stored: unknown): boolean {
   if (typeof stored !== 'string') return true;

@@ -59,9 +59,9 @@ export function refuseExistingPlan(path: string): void {
 }
 
 /**
- * Writes the tasks into a plan file, with the current values from the service. Leaves out tasks
- * that change nothing. When the service does not show some targets, writes the plan without them
- * and throws a FleetError of kind `partial`.
+ * Writes the tasks into a plan file, with the current values from the service. Skips tasks that
+ * change nothing. When the service does not show some targets, writes the plan without them and
+ * throws a FleetError of kind `partial`.
  */
 export async function writePlan(
   context: Context,
@@ -106,7 +106,7 @@ export async function writePlan(
 
 const NAMES_SHOWN = 10;
 
-/** Returns the base URL that a plan records, without a slash at its end. */
+/** Returns the base URL that a plan records, without a trailing slash. */
 export async function planBaseUrl({ settings }: Context): Promise<string> {
   return ((await settings()).baseUrl.value?.href ?? '').replace(/\/+$/, '');
 }
@@ -155,7 +155,7 @@ async function reportPlan(
   const states = showStateCounts(countPresentStates(present.values()));
   const detail = states === '' ? '' : ` (${clean(states)})`;
   await context.notice(
-    `planned ${verb} for ${count(targets.length, resource.one, resource.many)}${detail}; nothing was sent; carry it out with: fleet apply ${quoteForShell(path)}`,
+    `planned ${verb} for ${count(targets.length, resource.one, resource.many)}${detail}; nothing was sent; to apply the plan, run: fleet apply ${quoteForShell(path)}`,
   );
 }
 
@@ -189,7 +189,10 @@ export async function writePlanFile(
 
 type WholeFile = Awaited<ReturnType<typeof openWholeFile>>;
 
-/** Writes this many lines at a time, so that a plan of 100,000 targets needs little memory. */
+/**
+ * The number of lines that are written in one batch, so that a plan with 100,000 targets needs
+ * little memory.
+ */
 const LINES_TOGETHER = 1_000;
 
 async function writeLines(
@@ -212,18 +215,18 @@ async function writeLines(
 
 /**
  * Reads a plan file. Throws a FleetError of kind `usage` for a file that is not a plan, was edited
- * or cut off, or has a newer format.
+ * or truncated, or has a newer format.
  */
 export async function readPlanFile(context: InputOptions, path: string): Promise<PlanFile> {
   const text = (await readInput(context, path)).toString('utf8');
   const lines = text.split('\n');
   const head = readLine(lines[0]);
   if (head?.['fleet_plan'] !== true)
-    throw usageError(`${path} is not a plan of fleet`, 'write a plan with --plan FILE');
+    throw usageError(`${path} is not a fleet plan`, 'write a plan with --plan FILE');
   const { format } = head;
   if (!Number.isInteger(format) || Number(format) < 1 || Number(format) > PLAN_FORMAT)
     throw usageError(
-      `the plan ${path} has format ${String(format)}, and this version of fleet reads format ${PLAN_FORMAT}`,
+      `the plan ${path} has format ${String(format)}, but this version of fleet reads format ${PLAN_FORMAT}`,
       'apply it with the version of fleet that wrote it, or write a new plan',
     );
   const checksum = checkSum(path, text);
@@ -232,7 +235,7 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
   return { header, targets: readTargets(path, header, targetLines), checksum };
 }
 
-/** The first line of the file is the header, so the first target is on the second line. */
+/** The file's first line is the header, so the first target is on the second line. */
 const FIRST_TARGET_LINE = 2;
 
 /**
@@ -258,7 +261,7 @@ function readTargets(path: string, { command }: PlanHeader, lines: readonly stri
   });
 }
 
-/** Returns the target, or undefined when a field is missing or has another type. */
+/** Returns the target, or undefined when a field is missing or has the wrong type. */
 function readTarget(text: string, command: PlanCommand): PlanTarget | undefined {
   const plain = readLine(text);
   if (plain === undefined) return undefined;

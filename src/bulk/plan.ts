@@ -11,19 +11,19 @@ import type { Before, ChangedFields, ChangedValues, How, JournalEntry } from './
 
 /** One bicycle or alert to change, or one bicycle to create. */
 export interface Task {
-  /** The key of the task in a journal. */
+  /** The task's key in a journal. */
   key: string;
-  /** The UUID of the bicycle or alert; null for a creation. */
+  /** The UUID of the bicycle or alert; null for a bicycle to create. */
   uuid: string | null;
   /** The name in the input. */
   name: string | null;
   /** The state and version before the change, if the input contains them. */
   before?: Before;
-  /** The values of an edit, in the form in which the journal shows them. */
+  /** The values of an edit, in the format that the journal shows. */
   values?: ChangedValues;
-  /** The exact values of an edit, which an undo needs. */
+  /** The exact values of an edit, which are needed to undo it. */
   fields?: ChangedFields;
-  /** The transition of this task, when the tasks of a plan have different transitions. */
+  /** This task's transition, when the tasks of a plan have different transitions. */
   verb?: string;
   creation?: Creation;
 }
@@ -49,21 +49,21 @@ interface ChangeKind {
    * type a word or number.
    */
   isGrave?: boolean;
-  /** A sentence in the question that says how the change can be undone. */
+  /** A sentence in the confirmation question that says how the change can be undone. */
   warning?: string | undefined;
   /** Whether fleet asks for confirmation even when the change has a single target. */
   isAlwaysAsked?: boolean;
 }
 
-/** How the values in an answer differ from the values that were sent. */
+/** How the values in a response differ from the values that were sent. */
 export interface StoredCheck {
   /** Set when the service ignored values or stored only a part of them. */
   error?: FleetError;
-  /** Set when the service stored values in a normalised form. */
+  /** Set when the service normalised the values that it stored. */
   notice?: string;
 }
 
-/** A change: how each of its tasks is sent, and how answers are judged. */
+/** A change: how each of its tasks is sent, and how the responses are interpreted. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
   /**
@@ -76,8 +76,8 @@ export interface BulkChange extends ChangeKind {
    */
   isUnchanged?(task: Task): boolean;
   /**
-   * Whether a refused request may succeed in another form, such as PATCH instead of PUT. If true,
-   * `requestOf` returns the other form from then on.
+   * Whether a refused request may succeed in a different form, such as PATCH instead of PUT. If so,
+   * `requestOf` returns that form from then on.
    */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values in a success response with the values that were sent. */
@@ -107,15 +107,15 @@ export interface BulkPlan {
   /** Whether the input is read from stdin. Questions are then asked on the terminal device. */
   isStdin: boolean;
   /**
-   * The output format of the results. If it has `single`, a failure of the only task becomes the
-   * error of the command.
+   * The output format of the results. With `single`, a failure of the only task becomes the
+   * command's error.
    */
   shape: Shape<Ended>;
-  /** Prints the answer to a single task instead of its result. */
+  /** Prints the response to a single task instead of its result. */
   show?(answer: HttpAnswer): Promise<void>;
   /**
    * Additional values that identify the journal, in addition to the command, the profile and the
-   * address.
+   * URL.
    */
   identity?: { readonly [name: string]: string };
   /**
@@ -133,13 +133,13 @@ export interface Doubt {
   entry: JournalEntry;
 }
 
-/** The outcome of a task, how it was found out, and its effect on the run. */
+/** The outcome of a task, how it was determined, and its effect on the run. */
 export interface TaskEnd {
   result: ChangeResult;
-  /** The UUID and name from the answer. */
+  /** The UUID and name from the response. */
   uuid?: string | null;
   name?: string | null;
-  /** How the outcome was found out; `answered` by default. */
+  /** How the outcome was determined; `answered` by default. */
   how?: How;
   error?: FleetError | undefined;
   /**
@@ -147,26 +147,26 @@ export interface TaskEnd {
    * evidence showed the outcome.
    */
   isRecorded?: boolean;
-  /** The answer to a change that the service accepted. */
+  /** The response to a change that the service accepted. */
   answer?: HttpAnswer | undefined;
   /** A notice for the user when the service stored a value in a different form. */
   notice?: string;
-  /** Whether the answer shows that the service works. Even a refusal shows this. */
+  /** Whether the response shows that the service works. Even a refusal does. */
   isWell?: boolean;
   /** Whether the run must stop, because all other tasks would fail in the same way. */
   isFatal?: boolean;
 }
 
-/** A task in the queue of a run. A task that needs no request has its outcome from the start. */
+/** A task in the queue of a run. A task that needs no request already has its outcome. */
 export interface Turn extends Task {
   end?: TaskEnd;
   /** Whether the service may have carried out an earlier request of this task. */
   wasSent?: boolean;
 }
 
-/** What the answers of this run have shown so far. */
+/** The information from this run's responses so far. */
 export interface ShownByAnswers {
-  /** The states of bicycles in the answers to their changes. */
+  /** The states of the bicycles, from the responses to their changes. */
   reached: ReadonlySet<string>;
   /** The UUIDs of the bicycles that other tasks created. */
   made: ReadonlySet<string>;
@@ -178,11 +178,11 @@ export function verbOf({ verb }: Pick<ChangeKind, 'verb'>, task: Pick<Task, 'ver
 }
 
 export type TaskDecision =
-  /** The change was certainly not carried out and can be sent. */
+  /** The change was definitely not carried out and can be sent. */
   | { kind: 'untouched' }
   /**
-   * The change was carried out. `how` says where the proof comes from, and `why` describes it for
-   * the user.
+   * The change was carried out. `how` says where the proof comes from, and `why` explains the proof
+   * to the user.
    */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
   /** The evidence does not show the outcome. `state` is the current state, or null when unknown. */
@@ -214,9 +214,9 @@ export interface PlanTarget {
   /** The UUID of the bicycle or alert; null for a creation. */
   readonly uuid: string | null;
   readonly name: string | null;
-  /** The row of a creation in its input, counted from 1. */
+  /** The input row of a bicycle to create, counted from 1. */
   readonly row?: number;
-  /** The values that the service showed when the plan was written. */
+  /** The values at the service when the plan was written. */
   readonly observed: { readonly [field: string]: unknown };
   readonly request: {
     readonly method: string;

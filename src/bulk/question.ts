@@ -28,7 +28,7 @@ export async function refuseIfReadOnly(
 /** A question names at most this many targets. */
 const EXAMPLES_SHOWN = 3;
 
-/** The verb at the beginning of the confirmation question, by command. */
+/** The verb at the start of each command's confirmation question. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
@@ -102,7 +102,7 @@ export function questionOf(
   };
 }
 
-/** Reads at most this many bicycles at the same time when a question shows their states. */
+/** The maximum number of bicycles to read in parallel when a question shows their states. */
 const READS_AT_ONCE = 8;
 
 /**
@@ -142,8 +142,8 @@ async function describeStates(
 }
 
 /**
- * Returns the label of a task for a question: `Ada`, or with details `Ada (d238dc92-…; available,
- * at 52.5,13.4)`. Leaves out details that cannot be read.
+ * Returns a task's label for a question: `Ada`, or with details `Ada (d238dc92-…; available, at
+ * 52.5,13.4)`. Omits details that cannot be read.
  */
 export async function describeTask(
   { io, signal }: Context,
@@ -191,7 +191,7 @@ export async function askIfProtected(
   const { askYesNo } = await import('../terminal/prompt.js');
   const message = `${what} with the protected profile "${profile.value}"?`;
   if (await askYesNo(context, { message, instead: 'add --yes to skip the question' })) return;
-  throw usageError('nothing was sent: it was not confirmed');
+  throw usageError('nothing was sent: the change was not confirmed');
 }
 
 /** Asks on stdin. When stdin is the input, asks on the terminal device, as ssh and fzf do. */

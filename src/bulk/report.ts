@@ -23,7 +23,7 @@ const LINE_EVERY_MS = 10_000;
 
 const BAR_COLUMNS = 20;
 
-/** The width of the column of reasons when stderr is not a terminal. */
+/** The width of the reason column when stderr is not a terminal. */
 const PIPE_COLUMNS = 100;
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };
@@ -159,8 +159,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     return format !== 'uuid' || !isBad(outcome);
   };
   /**
-   * Results that are printed at the end, as lines on stdout. With `-o uuid` they are printed on
-   * stderr, with the reasons why tasks are not done.
+   * Results to print at the end, as lines on stdout. With `-o uuid`, they are printed on stderr,
+   * with the reasons for unfinished tasks.
    */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
@@ -209,8 +209,8 @@ async function writeLines(
 }
 
 /**
- * Returns a text with the tasks that are not done, in groups. The text for stderr has no colours
- * and a fixed width when stderr is not a terminal.
+ * Returns the tasks that are not done as text, in groups. The text for stderr has no colours and a
+ * fixed width when stderr is not a terminal.
  */
 async function drawEndings(
   { io }: Context,
@@ -259,7 +259,7 @@ export async function showRequests(
     unchanged === 0 ? '' : `; ${unchanged} unchanged`,
     doubts.length === 0
       ? ''
-      : `; ${doubts.length} of an earlier run without an answer would be looked up`,
+      : `; ${doubts.length} without an answer from an earlier run would be checked`,
   ];
   await context.notice(
     `dry run: ${showCount(open.length, 'request')}, nothing was sent${notes.join('')}`,

@@ -1,5 +1,5 @@
-// Runs the tasks of a plan. Several workers take tasks from one queue, share one limit of requests
-// in flight, and stop together.
+// Runs the tasks of a plan. Several workers take tasks from one queue, share a limit on the
+// requests in flight, and stop together.
 
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../context.js';
@@ -32,8 +32,8 @@ export interface BulkOptions {
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
 /**
- * The maximum number of retries of a request after 429 or without a connection. So many retries
- * take more than half a minute.
+ * The maximum number of retries after a 429 or a failed connection. Together, these retries take
+ * more than half a minute.
  */
 const BULK_PATIENCE = 8;
 
@@ -77,7 +77,7 @@ export async function openRun(options: BulkOptions) {
     gate,
     /** Aborted when no further request may be sent. The reason says why the run stopped. */
     over,
-    /** Stops the run. Does nothing when the run is stopped already. */
+    /** Stops the run. Does nothing when the run has already stopped. */
     stop: (reason: unknown) => stopped.abort(reason),
     /**
      * Aborted when fleet abandons the requests in flight: a second after the first signal, or at
@@ -85,10 +85,10 @@ export async function openRun(options: BulkOptions) {
      */
     givenUp,
     close,
-    /** How often to retry a request that the service certainly did not carry out. */
+    /** How often to retry a request that the service definitely did not carry out. */
     patience:
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
-    /** The states that answers showed, and the UUIDs of the bicycles that were created. */
+    /** The states from the responses, and the UUIDs of the created bicycles. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
     /** Notices about values that the service stored in a different form. */
     notes: [] as string[],
@@ -120,8 +120,8 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   if (!isBad(result.outcome)) {
-    // Only a state from an answer is used. A state that was read from the service later may be the
-    // result of another change.
+    // Only a state from the response is used, because a state that is read later may result from
+    // another change.
     if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
     if (about.uuid !== null) run.shown.made.add(about.uuid);
   }
@@ -180,8 +180,8 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
 }
 
 /**
- * Carries out one task: waits for a free place among the requests in flight, records the task in
- * the journal, sends its request and determines the outcome. Never rejects.
+ * Carries out one task: waits for a free request slot, records the task in the journal, sends its
+ * request and determines the outcome. Never rejects.
  */
 async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;
@@ -193,7 +193,7 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   let changed: FleetError | undefined;
   /**
    * Checks the target again, and records in the journal that its request is about to be sent.
-   * Throws when the target changed or the run has lost the journal.
+   * Throws when the target changed or the run no longer owns the journal.
    */
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
@@ -206,7 +206,7 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const pause = async (milliseconds: number, failure: FleetError) => {
     hasLeave = await gate.pause(
       milliseconds,
-      failure.status === 429 ? 'the service asks to slow down' : failure.message,
+      failure.status === 429 ? 'the service asks fleet to slow down' : failure.message,
     );
     if (!hasLeave) throw failure;
     // Another run may have taken over the journal during the pause.
@@ -239,16 +239,18 @@ const NOT_SENT = endOf('not-sent', {});
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
-/** The error when a request was not sent, because another run may have taken over the journal. */
+/**
+ * The error for a request that was not sent, because another run may have taken over the journal.
+ */
 const HELD_BACK = new FleetError(
   'output',
-  'another run may have taken over the journal, and nothing was sent',
+  'another run may have taken over the journal, so nothing was sent',
 );
 
 /**
- * Sends the request of a task. If another user saved the bicycle at the same time, the service
- * refused the request, so it is sent once more. Another run can take over the journal while Ctrl-Z
- * or sleep suspends this process. The journal is therefore checked right before the bytes are sent.
+ * Sends a task's request. If another user saved the bicycle at the same time, the service refused
+ * the request, so it is sent once more. Another run can take over the journal while Ctrl-Z or sleep
+ * suspends this process. The journal is therefore checked right before the bytes are sent.
  */
 async function exchange(
   run: BulkRun,

@@ -28,7 +28,7 @@ export interface CommandNode {
   readonly commands: readonly CommandNode[];
 }
 
-/** Returns a command and everything below it, without hidden commands and flags. */
+/** Returns a command and all its subcommands and flags, except the hidden ones. */
 export function commandTree(command: Command): CommandNode {
   const help = command.createHelp();
   const name = pathOf(command);

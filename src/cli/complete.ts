@@ -22,7 +22,7 @@ export async function completeLine(
     if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
     const offers = await offerValue(option, { ...place, typed: lastOf(value) });
-    // Words with a space are left out, because bash would put quotes around the whole word,
+    // Words with a space are omitted, because bash would put quotes around the whole word,
     // including the flag.
     const words = offers.words.filter((word) => !word.value.includes(' '));
     return listed({ ...offers, words }, head, value);
@@ -40,8 +40,8 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // The command accepts no operand here, so only a flag can follow. Flags are offered although the
-  // user typed no dash.
+  // The command accepts no operand here, so only a flag can follow. Flags are offered even though
+  // the user has not typed a dash.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }
@@ -72,8 +72,8 @@ function lastOf(typed: string): string {
 }
 
 /**
- * Puts the earlier values of the list in front of each completion, and drops completions that the
- * list contains already.
+ * Prepends the list's earlier values to each completion, and drops completions that the list
+ * already contains.
  */
 function listed(offers: Offers, head: string, typed: string): Offers {
   const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;

@@ -1,4 +1,4 @@
-// The completion data of a flag or an argument, which is declared next to the parser of its value.
+// The completion data of a flag or an argument, declared next to its value parser.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
@@ -15,7 +15,7 @@ export interface Offers {
   words: readonly Offer[];
   /** Whether file names are offered too. */
   isFile?: boolean;
-  /** Whether the user continues to type after the word, so that the shell adds no space. */
+  /** Whether the user will keep typing after the word, so that the shell must not add a space. */
   isOpen?: boolean;
   /** Whether the value can be a comma-separated list. */
   isList?: boolean;
@@ -24,7 +24,7 @@ export interface Offers {
 /** The kinds of resources that fleet can complete by name. */
 export type NamedWord = 'organization' | 'zone' | 'model';
 
-/** The data that completions get from outside the program. */
+/** The external data that completions use. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
   /** Returns the resources with UUIDs or names that begin with the typed text. */
@@ -81,7 +81,7 @@ export function offersOf(parse: object | undefined): Complete | undefined {
   return parse === undefined ? undefined : COMPLETIONS.get(parse);
 }
 
-/** Declares the fields that completion offers for `--columns` of a command. */
+/** Declares the fields that completion offers for a command's `--columns` flag. */
 export function offerColumns(command: object, fields: readonly string[]): void {
   COLUMNS.set(command, fields);
 }

@@ -37,7 +37,7 @@ export function checkGlobalFlags(
     );
   if (file !== undefined && WITHOUT_RESULT.includes(command))
     throw usageError(
-      `${command} has no result to write to --file`,
-      'to save what it prints, redirect the output: > FILE',
+      `${command} does not support --file`,
+      'to save the output, redirect it: > FILE',
     );
 }

@@ -13,9 +13,9 @@ export interface HelpScreen {
 /** The default and maximum width of a page. Longer lines are hard to read. */
 const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
-/** The width of the column of flags. A longer flag gets a separate line. */
+/** The width of the flag column. A longer flag gets a separate line. */
 const TERM_COLUMNS = 20;
-/** Narrower columns are not wrapped, because a text with one word per line is hard to read. */
+/** Narrower columns are not wrapped, because text with one word per line is hard to read. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
 

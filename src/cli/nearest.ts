@@ -5,15 +5,14 @@ import { type FleetError, usageError } from '../errors.js';
 import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
- * Reduces the distance of words that begin with the typed text: it is divided by this number, which
- * is larger than the length of any word. Such a word is then closer than any word that needs a
- * correction.
+ * The distance of words that start with the typed text is divided by this number, which is larger
+ * than any word's length. Such a word is then closer than any word that needs a correction.
  */
 const LONGEST_WORD = 1000;
 
 /**
  * Returns the closest word, or undefined when every word differs in more than `most` letters. By
- * default `most` is a third of the letters, and at least two.
+ * default, `most` is a third of the letters, but at least two.
  */
 export function nearest(
   word: string,
@@ -38,8 +37,8 @@ export function nearest(
  * Returns the error for a word that is not in the list. It suggests the closest word and lists all
  * words.
  *
- * The words in `grave` are changes that cannot be undone. Such a word is suggested only when one
- * letter is wrong or missing, or two letters are swapped. For example, "restore" must not suggest
+ * The words in `grave` are changes that cannot be undone. They are suggested only when one letter
+ * is wrong or missing, or two letters are swapped. For example, "restore" must not suggest
  * "retire".
  */
 export function unknownWord(

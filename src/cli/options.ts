@@ -37,8 +37,9 @@ export function wholeNumber(
 }
 
 /**
- * Returns the end of an error that quotes a typed text. Only a word of letters is quoted, because
- * the text can be a key, or a name and its key without the `:` or `=` between them.
+ * Returns the end of an error message that quotes the typed text. Only a word that consists of
+ * letters is quoted. Other text can be a key, or a name and its key without the `:` or `=` between
+ * them.
  */
 export function notText(text: string): string {
   return /^[a-z-]{1,20}$/i.test(text) ? `, not "${text}"` : '';
@@ -75,9 +76,9 @@ export function collect(value: string, before: string[] | undefined): string[] {
 /**
  * Creates a parser for comma-separated words. The flag can be repeated.
  *
- * Refuses a misspelled word, and a word that is only used by other tools. `foreign` maps such words
- * to the words of fleet. Accepts any other word, because a service may support words that fleet
- * does not know.
+ * Rejects misspelled words and words that only other tools use. `foreign` maps the latter to
+ * fleet's words. Accepts any other word, because a service may support words that fleet does not
+ * know.
  */
 export function someOf(
   kind: string,
@@ -135,7 +136,7 @@ export function readSpeed(text: string): number {
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (factor > 0) return factor;
   throw usageError(
-    `--speed must be a factor above 0, or max, not "${text}"`,
+    `--speed must be a number above 0 or max, not "${text}"`,
     'for example 1, 60 or 0.5',
   );
 }

@@ -3,10 +3,10 @@
 import { CALLBACK, type Shell } from './shells.js';
 
 /**
- * bash also splits words at = and :. Therefore the script passes the whole line to fleet, and
- * removes from each completion the part that bash counts as an earlier word. Descriptions are shown
- * only when there are several completions, because bash would insert the description of a single
- * one.
+ * bash also splits words at = and :. The script therefore passes the whole line to fleet. From each
+ * completion, it removes the part that bash treats as an earlier word. Descriptions are shown only
+ * when there are several completions, because bash would insert a single completion together with
+ * its description.
  */
 const BASH = `# Completion of fleet for bash. It asks fleet itself what fits.
 _fleet_complete() {

@@ -5,15 +5,15 @@ const WORD = /[|&;()]|(?:\\[\s\S]?|'[^']*'?|"(?:\\[\s\S]|[^"\\])*"?|[^\s|&;()\\'
 const QUOTED = /\\([\s\S]?)|'([^']*)'?|"((?:\\[\s\S]|[^"\\])*)"?/g;
 
 /**
- * Returns the words of a line. The last word is unfinished, and empty after a space. Quotes and
- * backslashes have the meaning that they have in bash.
+ * Returns the words of a line. The last word is unfinished, and is empty after a space. Quotes and
+ * backslashes have the same meaning as in bash.
  */
 export function splitLine(line: string): string[] {
   const words: string[] = [];
   let isEnded = true;
   for (const { 0: text, index } of line.matchAll(WORD)) {
     const isOperator = OPERATOR.test(text);
-    // An operator such as `|` begins another command, so the words before it are dropped.
+    // An operator such as `|` starts a new command, so the words before it are dropped.
     if (isOperator) words.length = 0;
     else words.push(unquote(text));
     isEnded = isOperator || index + text.length < line.length;
@@ -22,8 +22,8 @@ export function splitLine(line: string): string[] {
 }
 
 /**
- * Returns the words of a complete line. Returns undefined for a line with a pipe or another
- * operator of the shell.
+ * Returns the words of a complete line. Returns undefined for a line with a pipe or any other shell
+ * operator.
  */
 export function wordsOf(line: string): string[] | undefined {
   const texts = [...line.matchAll(WORD)].map(([text]) => text);

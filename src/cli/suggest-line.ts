@@ -1,5 +1,5 @@
-// Suggests the command line that the user probably meant with a refused line, with the user's own
-// values. Suggests only lines that fleet would accept.
+// Suggests the command line that the user probably meant when fleet refuses a line. Keeps the
+// user's values, and suggests only lines that fleet accepts.
 
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
@@ -12,12 +12,12 @@ import { type FollowedLine, findBelow, flagsOf, followLine, readFlag, takesValue
 import { topicOf } from './topics.js';
 
 /**
- * Command lines that users of other tools type, and the corresponding command lines of fleet.
+ * Command lines that users of other tools type, and the corresponding fleet command lines.
  *
  * `<name>` matches any word, and the suggestion contains the word that the user typed.
  * `<transition>`, `<action>` and `<file>` match only a transition, an action or a file. The first
- * pattern that matches is used. Further words of the user are added to the end of the suggestion,
- * but before a transition or an action. `||` separates two possible meanings.
+ * pattern that matches is used. Any further words that the user typed are added to the end, but
+ * before a transition or an action. `||` separates two possible meanings.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man', 'help'],
@@ -77,8 +77,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 ];
 
 /**
- * For each flag of fleet, the flags of other tools that it replaces. A flag of fleet without a
- * value can replace a flag with a value.
+ * For each fleet flag, the flags of other tools that it replaces. A fleet flag without a value can
+ * replace a flag with a value.
  */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -105,22 +105,25 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Flags that users know from other tools and that fleet does not need, keyed by command name. A
- * suggested command line leaves them out.
+ * Flags that users know from other tools and that fleet does not need, keyed by command name.
+ * Suggested command lines omit them.
  */
 const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   watch: ['-f', '--follow'],
   doctor: ['--fix'],
 };
 
-/** Maps a flag, by command, to another flag that it needs and to a usual value of that flag. */
+/**
+ * For each command, maps a flag to another flag that it requires, and to a typical value of that
+ * flag.
+ */
 const COMPANIONS: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
   stats: { '--since': ['--by', 'day'], '--until': ['--by', 'day'] },
 };
 
 /**
- * Values of other tools, and fleet's values for them. Undefined means that the flag has no value in
- * fleet.
+ * Values in other tools, and the corresponding values in fleet. Undefined means that the flag has
+ * no value in fleet.
  */
 const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '--limit': { all: ['--all'], '0': ['--all'] },
@@ -133,16 +136,16 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   '--state': { open: ['--state', 'new,escalated'] },
 };
 
-/** The words and the flags of a line. The value of a flag follows it. */
+/** The words and flags of a line. A flag's value follows the flag. */
 interface SplitLine {
   words: readonly string[];
   flags: readonly string[];
 }
 
 /**
- * Returns the command lines that the user may have meant with a refused line, the most likely line
- * first, quoted for the shell. Leaves out a line unless fleet would certainly accept it. `argv` has
- * the words after `fleet`.
+ * Returns the command lines that the user may have meant when a line is refused, most likely first,
+ * quoted for the shell. Includes only lines that fleet would definitely accept. `argv` contains the
+ * words after `fleet`.
  */
 export function suggestLines(program: Command, argv: readonly string[]): string[] {
   if (argv.includes('--')) return [];
@@ -158,7 +161,7 @@ export function suggestLines(program: Command, argv: readonly string[]): string[
 }
 
 /**
- * Joins all operands into one word. This corrects a name with spaces that was typed without quotes.
+ * Joins all operands into one word, to correct a name with spaces that was typed without quotes.
  */
 function joinOperands(program: Command, words: readonly string[]): string[] {
   const { command, operands } = followLine(program, words);
@@ -168,12 +171,12 @@ function joinOperands(program: Command, words: readonly string[]): string[] {
   return operands.length < 2 ? [...words] : [...path, operands.join(' ')];
 }
 
-/** Filters that users also expect for changes, although only lists have them. */
+/** List filters that users also try with commands that change bicycles. */
 const FILTERS = ['--state', '--zone', '--near', '--radius', '--bbox', '--where'];
 
 /**
- * Returns a pipe that changes the bicycles of a filtered list, for a change that was typed with
- * filters.
+ * For a change that was typed with filters, returns a pipe that changes the bicycles of a filtered
+ * list.
  */
 function pipeFiltered(
   program: Command,
@@ -212,8 +215,8 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Splits a line into words and flags. A flag of another tool takes a value if the flag of fleet
- * with the same meaning takes one.
+ * Splits a line into words and flags. A flag from another tool accepts a value if the equivalent
+ * fleet flag accepts one.
  */
 function splitLine(program: Command, argv: readonly string[]): SplitLine {
   const words: string[] = [];
@@ -225,7 +228,7 @@ function splitLine(program: Command, argv: readonly string[]): SplitLine {
       flags.push(word);
       isValue = false;
     } else if (/^-?[\d.]+$/.test(word) && isHalfPlace(flags)) {
-      // The user typed a place with a space instead of a comma: `--near 52.52 13.40`.
+      // The user separated the coordinates with a space instead of a comma: `--near 52.52 13.40`.
       flags.push(`${flags.pop()?.replace(/,$/, '')},${word}`);
     } else if (word === '-' || !word.startsWith('-')) {
       words.push(word);
@@ -260,8 +263,8 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   const isCommand = noun !== undefined && findBelow(noun, second) !== undefined;
   for (const [typed, meant] of LINES) {
     const pattern = typed.split(' ');
-    // If the line begins with an existing command, a placeholder such as `<id>` must not match the
-    // verb of this command.
+    // If the line starts with an existing command, a placeholder such as `<id>` must not match the
+    // command's verb.
     if (isCommand && pattern[1]?.startsWith('<')) continue;
     const found = match(pattern, words);
     if (found === undefined) continue;
@@ -273,8 +276,8 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
 }
 
 /**
- * Adds the remaining words of the user to a suggested command line. A placeholder `<transition>` or
- * `<action>` stays last. A suggested guide (`help NAME`) gets no further words.
+ * Adds the user's remaining words to a suggested command line. A placeholder `<transition>` or
+ * `<action>` stays last. No words are added to a suggested guide (`help NAME`).
  */
 function addRest(line: readonly string[], rest: readonly string[]): string[] {
   const last = line.at(-1) ?? '';
@@ -341,7 +344,7 @@ function fits(placeholder: string, word: string): boolean {
 }
 
 /**
- * Replaces flags and values that only other tools have by those of the command that have the same
+ * Replaces flags and values from other tools with the command's flags and values that have the same
  * meaning.
  */
 function correctFlags(
@@ -367,8 +370,8 @@ function correctFlags(
     const long = option?.long ?? meant;
     const hasValue = option !== undefined && takesValue(option);
     if (option !== undefined && !hasValue && inline !== undefined) {
-      // The user typed a value for a flag that has none, as in `--yes=no`. The value stays attached
-      // to the flag, because it would otherwise become an operand.
+      // The user typed a value for a flag that accepts no value, as in `--yes=no`. The value stays
+      // attached to the flag, because it would otherwise become an operand.
       corrected.push(flags[index] ?? '');
       continue;
     }
@@ -390,7 +393,7 @@ function correctFlags(
   return corrected;
 }
 
-/** Returns the latitude and longitude of a town as `--near` accepts them. */
+/** Returns a town's latitude and longitude in the format that `--near` accepts. */
 function placeOf(name: string): string | undefined {
   if (!/\p{L}/u.test(name)) return undefined;
   const towns: [name: string, longitude: number, latitude: number][] = JSON.parse(
@@ -412,9 +415,7 @@ function splitValue(word: string): [flag: string, value?: string] {
     : [word.slice(0, equals), word.slice(equals + 1)];
 }
 
-/**
- * Whether fleet would accept a line, which has a complete command, known flags and valid values.
- */
+/** Whether fleet would accept a line: it has a complete command, known flags and valid values. */
 function isAccepted(program: Command, line: readonly string[]): boolean {
   const followed = followLine(program, line);
   const { command, operands, values, awaiting } = followed;
@@ -432,7 +433,10 @@ function isAccepted(program: Command, line: readonly string[]): boolean {
   });
 }
 
-/** Returns the words that look like flags, but are not flags of the command or have a wrong value. */
+/**
+ * Returns the words that look like flags, but are not flags of the command or have an invalid
+ * value.
+ */
 function unknownFlags({ command }: FollowedLine, line: readonly string[]): string[] {
   return line.filter((word, index) => {
     if (!isFlag(word) || isValueOf(command, line[index - 1])) return false;
@@ -441,7 +445,7 @@ function unknownFlags({ command }: FollowedLine, line: readonly string[]): strin
   });
 }
 
-/** Whether a line contains flags that exclude each other. */
+/** Whether a line contains mutually exclusive flags. */
 function hasConflict({ command, values }: FollowedLine): boolean {
   const given = flagsOf(command).filter(({ long, flags }) => values.has(long ?? flags));
   const names = given.map((option) => option.attributeName());
@@ -449,8 +453,8 @@ function hasConflict({ command, values }: FollowedLine): boolean {
 }
 
 /**
- * Returns the names of the flags that conflict with a flag. commander stores them in a field that
- * its types do not declare.
+ * Returns the names of the flags that conflict with the given flag. commander stores them in a
+ * field that its types do not declare.
  */
 function conflictsOf(option: Option): readonly string[] {
   const { conflictsWith = [] } = option as { conflictsWith?: readonly string[] };
@@ -458,8 +462,8 @@ function conflictsOf(option: Option): readonly string[] {
 }
 
 /**
- * Whether a command accepts these operands. For `act` only the last operand is checked, and for
- * `help` the page.
+ * Whether a command accepts these operands. For `act`, only the last operand is checked; for
+ * `help`, only the page name.
  */
 function hasValidWords(program: Command, { command, operands, values }: FollowedLine): boolean {
   const last = operands.at(-1) ?? '';
@@ -478,7 +482,7 @@ function hasValidWords(program: Command, { command, operands, values }: Followed
   }
 }
 
-/** Whether the operands of `act` are valid: it gets its bicycles or alerts from only one source. */
+/** Whether the operands of `act` are valid: its bicycles or alerts come from only one source. */
 function isActLine(operands: readonly string[], values: FollowedLine['values']): boolean {
   const targets = operands.slice(0, -1);
   if (values.has('--from')) return targets.length === 0;

@@ -1,5 +1,5 @@
-// Suggests another command line when commander refused the typed one. Replaces a word of another
-// tool by the word that fleet uses, and a misspelled word by the closest word.
+// Suggests a corrected command line when commander rejects the typed one. Replaces words of other
+// tools with fleet's words, and misspelled words with the closest match.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';
@@ -9,7 +9,7 @@ import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';
 import { suggestLines } from './suggest-line.js';
 
-/** Words that users of gh, kubectl, stripe and curl type, and the corresponding words of fleet. */
+/** Words that users of gh, kubectl, stripe and curl type, and fleet's equivalents. */
 function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(table).flatMap(([meant, typed]) =>
@@ -81,7 +81,7 @@ export function suggestionFor(program: Command, argv: readonly string[]): string
   return lines.length === 0 ? undefined : `did you mean: ${lines.join(', or: ')}`;
 }
 
-/** Returns the hint for a usage error of commander. */
+/** Returns the hint for a usage error from commander. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command, operands } = followLine(program, argv);
@@ -105,7 +105,9 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   return `${meant ? `did you mean "${meant}"? ` : quotes}see "${pathOf(command)} --help"`;
 }
 
-/** Returns the subcommand that a word probably means. Adds the noun when only a verb was typed. */
+/**
+ * Returns the subcommand that a word probably refers to. Adds the noun when only a verb was typed.
+ */
 export function meantCommand(
   command: Command,
   word: string,

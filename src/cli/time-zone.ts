@@ -15,7 +15,7 @@ export const readTimeZone = withOffers(
     if (name !== undefined) return name;
     const close = suggestZone(text);
     throw usageError(
-      `--timezone must be an IANA name, not "${text}"`,
+      `--timezone must be an IANA time zone name, not "${text}"`,
       close === undefined ? 'for example Europe/Berlin or UTC' : `did you mean "${close}"?`,
     );
   },
@@ -26,7 +26,7 @@ function zoneNames(): string[] {
   return [...Intl.supportedValuesOf('timeZone'), 'UTC'];
 }
 
-/** Returns the zone with a city or a name that is close to this text. */
+/** Returns the time zone whose city or name is similar to this text. */
 function suggestZone(text: string): string | undefined {
   const names = zoneNames();
   const typed = text.trim().replaceAll(' ', '_').toLowerCase();

@@ -2,12 +2,12 @@
 
 /**
  * Returns whether messages on stderr are printed as JSON lines. Reads the raw arguments, because
- * the error may be that they cannot be parsed.
+ * parsing them may have caused the error.
  */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];
-    // `-o` can follow other short flags (`-qo json`), and its value can be joined to it.
+    // `-o` can follow other short flags (`-qo json`), and its value can follow without a space.
     const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
     if (format === undefined) return [];
     return [format === '' ? (argv[index + 1] ?? '') : format];

@@ -1,7 +1,7 @@
 // Wraps text between words.
 
 /**
- * Wraps a text into lines of at most `width` columns. Every line after the first begins with
+ * Wraps text into lines of at most `width` columns. Every line after the first starts with
  * `indent`. A word that is wider than the line is not split, so that it can be pasted.
  */
 export function wrapWords(

@@ -1,5 +1,5 @@
-// Delivers messages for `--exec` and `--post`: each message goes to a command and to an address, at
-// least once and in order. A failing receiver does not delay the other one.
+// Delivers messages for `--exec` and `--post`: to a command, a URL or both, at least once and in
+// order. A failing receiver does not delay the other receiver.
 
 import type { Context } from '../context.js';
 import { addAddressSecrets } from '../system/secrets.js';
@@ -30,7 +30,7 @@ export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Opens the receivers that the flags name, and begins to deliver the messages of earlier runs. */
+/** Opens the receivers from the flags, and begins to deliver messages from earlier runs. */
 export async function openDeliveries(context: Context, options: DeliveriesOptions) {
   const { flags, session } = options;
   const receivers = [
@@ -57,7 +57,7 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
       }
       closeAll();
     },
-    /** Returns the part of the final summary about deliveries. */
+    /** Returns the deliveries section of the final summary. */
     summary() {
       const parts = receivers.map((receiver) => receiver.summary());
       return {
@@ -136,7 +136,7 @@ function openReceiver(
   };
 }
 
-/** A summary names at most this many IDs. The JSON summary contains all of them. */
+/** The maximum number of IDs that a text summary shows. The JSON summary contains all of them. */
 const MOST_SHOWN_IDS = 5;
 
 function showIds(ids: readonly string[]): string {

@@ -33,11 +33,11 @@ export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
 /** The parsed flags. `exec` contains a shell command. */
 export type DeliveryFlags = FlagsOf<typeof addDeliveryFlags<[], NoFlags>>;
 
-/** Parses the address of `--post`. */
+/** Parses the `--post` URL. */
 export function readPostUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The error does not quote the address, because the path of a webhook is often secret.
+    // The error does not quote the URL, because a webhook's path is often secret.
     throw usageError(
       '--post needs an http or https address',
       'for example: --post https://hooks.example.com/services/T0/B0',
@@ -48,14 +48,14 @@ export function readPostUrl(text: string): URL {
   return url;
 }
 
-/** Throws a usage error when delivery flags contradict each other or lack a receiver. */
+/** Throws a usage error when delivery flags contradict each other or have no receiver. */
 export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): void {
   if (template !== undefined && post === undefined)
-    throw usageError('--template sets the format of --post', 'add --post URL');
+    throw usageError('--template works only with --post', 'add --post URL');
   if (template === 'ntfy' && post !== undefined && /^\/*$/.test(post.pathname))
     throw usageError(
       'the address of --post has no topic',
-      `add the topic of ntfy: --post ${post.origin}/TOPIC`,
+      `add the ntfy topic: --post ${post.origin}/TOPIC`,
     );
   if (template === 'ntfy' && post !== undefined && !isDecodable(post.pathname))
     throw usageError('the topic in the address of --post is not valid', 'write % as %25');

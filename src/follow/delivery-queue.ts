@@ -12,11 +12,11 @@ export interface Attempt {
   readonly reason: string;
   /** The pause in milliseconds that the receiver asked for. */
   readonly askedMs?: number | undefined;
-  /** Whether the receiver refused the message, so that a retry probably fails too. */
+  /** Whether the receiver refused the message. If so, a retry will probably also fail. */
   readonly isRefused?: boolean;
 }
 
-/** Stores the waiting messages, oldest first. A change is stored when the method returns. */
+/** Stores the waiting messages, oldest first. Each change is stored before its method returns. */
 export interface MessageStore<Message> {
   first(): Message | undefined;
   /** Returns the number of failed attempts for the first message, including earlier runs. */
@@ -79,8 +79,8 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   const { store, policy, report, clock, send, onFailure } = options;
   const over = new AbortController();
   /**
-   * Aborted when the program ends. Pauses then end at once, and each message gets at most one more
-   * attempt.
+   * Aborted when the program ends. Pauses then end immediately, and each message gets at most one
+   * more attempt.
    */
   const ending = new AbortController();
   const counts = { delivered: 0, attempts: 0, failed: 0, setAside: 0 };
@@ -103,8 +103,8 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   }
 
   /**
-   * Delivers a message, or gives up and sets it aside. Returns false when neither happened and the
-   * message stays in the queue.
+   * Delivers a message, or gives up and sets it aside. Returns false when the message stays in the
+   * queue.
    */
   async function deliverFirst(message: Message): Promise<boolean> {
     let refusals = 0;
@@ -168,7 +168,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
     counts: () => ({ ...counts, waiting: store.size() }),
     /**
      * Tries to deliver the waiting messages one last time, without pauses. Stops at the first
-     * failure. Resolves at once after `close`.
+     * failure. Resolves immediately after `close`.
      */
     async finish(): Promise<void> {
       ending.abort(new Error('the last attempts'));

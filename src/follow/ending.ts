@@ -67,7 +67,7 @@ export function openEnding(
  */
 export function whatStopped(thrown: unknown): Error {
   if (thrown === OVER)
-    return new FleetError('output', 'the --jq program did not finish before the end');
+    return new FleetError('output', 'the --jq program did not finish before the command ended');
   if (thrown instanceof ReaderStopped) return thrown;
   throw thrown;
 }

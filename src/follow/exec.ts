@@ -1,5 +1,5 @@
-// Runs the command of `--exec` for each alert. The command gets the alert as JSON on stdin, and has
-// a time limit. Its output is printed.
+// Runs the `--exec` command for each alert, with a time limit. The command gets the alert as JSON
+// on stdin. Its output is printed.
 
 import type { Clock } from '../system/clock.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
@@ -21,8 +21,8 @@ const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
 const LINE_LIMIT_CHARACTERS = 4_000;
 
 /**
- * Runs a command through the shell. Resolves with the reason of a failure, or with undefined after
- * a success. Never rejects.
+ * Runs a command through the shell. Resolves with the reason for a failure, or with undefined on
+ * success. Never rejects.
  */
 export async function runCommand(
   command: string,
@@ -36,7 +36,7 @@ export async function runCommand(
     left -= line.length;
     say(
       left < 0
-        ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was left out`
+        ? `more than ${OUTPUT_LIMIT_CHARACTERS / 1024} kB: the rest of the output was omitted`
         : line,
     );
   };

@@ -19,7 +19,7 @@ export function readDuration(flag: string, leastMs = 1): (text: string) => numbe
   };
 }
 
-/** The default of `--idle`: a live stream without data for this long counts as dead. */
+/** The default of `--idle`: a live stream without data for this long is treated as dead. */
 export const IDLE_MS = 90_000;
 /** The default number of list pages that are read at the start and after a gap. */
 export const RESYNC_PAGES = 5;
@@ -45,8 +45,8 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
     '--idle <duration>',
     'silence after which the connection is dead: 8s, 2m',
   );
-  // The first argument of `default` is a parsed value, which is in milliseconds. The second one is
-  // its text for the help, in seconds.
+  // The first argument of `default` is a parsed value, which is in milliseconds. The second
+  // argument is the text for the help page, in seconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 
@@ -61,7 +61,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the flags that say when a command ends by itself. `readUntil` parses a condition. */
+/** Adds the flags that determine when a command ends by itself. `readUntil` parses a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   nouns: 'messages' | 'alerts',

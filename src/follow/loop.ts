@@ -16,7 +16,7 @@ import type { EndOptions } from './flags.js';
 import { openOrderedDelivery } from './ordered-delivery.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
-/** The effect with which a state machine ends the loop. */
+/** The effect by which a state machine ends the loop. */
 export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 
 /** The events and effects that all state machines share. The loop itself performs these effects. */
@@ -33,7 +33,7 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
    * line.
    */
   look?(effects: readonly (Effect | CommonEffect)[]): void;
-  /** Delivers items in order. Reports the number of delivered items to `onDelivered`. */
+  /** Delivers items in order. Passes the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
   summarize(result: LoopResult): Promise<void>;
   batch?: BatchHooks<Event>;
@@ -42,7 +42,7 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
 /**
  * Hooks for a state machine that writes each batch of events in one transaction, such as the
  * mirror's. `load` parses the messages and loads the affected rows, `step` merges the messages into
- * the rows, and `commit` writes them. Requests and other effects follow after the commit.
+ * the rows, and `commit` writes them. Requests and other effects are carried out after the commit.
  */
 export interface BatchHooks<Event> {
   /**
@@ -52,9 +52,9 @@ export interface BatchHooks<Event> {
   readonly mostLoaded: number;
   /** Prepares events for the state machine, and returns the prepared events. */
   load(events: readonly (Event | CommonEvent)[]): Promise<readonly (Event | CommonEvent)[]>;
-  /** Writes the changes of a batch. Also called for the last batch. An error ends the loop. */
+  /** Writes a batch of changes, including the final batch. An error ends the loop. */
   commit(batch: readonly (Event | CommonEvent)[], isEnd: boolean): Promise<void>;
-  /** How long events are collected for the next batch. A full queue ends the wait. */
+  /** How long events are collected for the next batch. A full queue ends this wait early. */
   readonly gatherMs: number;
 }
 
@@ -82,8 +82,8 @@ export interface Session<Event> extends EventSink<Event> {
   readonly stderr: Stderr;
   readonly log: HttpLog;
   /**
-   * Opens a client for this command. Its log has the format of stderr, and its requests end with
-   * the command.
+   * Opens a client for this command. Its log uses the format of stderr, and its requests are
+   * cancelled when the command ends.
    */
   client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
   /** Runs an event source in the background. An unexpected error in it ends the command. */
@@ -113,7 +113,7 @@ export async function withSession<Event, Result>(
 ): Promise<Result> {
   const { flags, io } = context;
   const { form, topics, limitCharacters } = options;
-  // Log files show the names of topics unchanged. Only a terminal shows titles instead.
+  // Log files show topic names unchanged. Only a terminal shows titles instead.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
   const titleOf = form === 'json' || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);
@@ -180,7 +180,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     clock,
     endsByMessages,
     deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
-    // The `tick` wakes the loop. Otherwise the loop would notice the failure only with the next
+    // The `tick` wakes the loop. Otherwise the loop would not notice the failure until the next
     // event.
     onFailure: () => queue.push({ type: 'tick' }),
   });

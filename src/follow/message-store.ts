@@ -1,17 +1,17 @@
-// Stores the messages that wait for a command or an address, and their failed attempts. Each change
-// is appended to a log, so that the messages survive a restart.
+// Stores the messages that are waiting for a command or a URL, and their failed attempts. Each
+// change is appended to a log, so that the messages survive a restart.
 
 import { isObject } from '../json/parse.js';
 import type { MessageStore } from './delivery-queue.js';
 import type { Notification } from './post-templates.js';
 
-/** The ways of delivery: the command of `--exec`, and the address of `--post`. */
+/** The delivery methods: the `--exec` command and the `--post` URL. */
 export const CHANNELS = ['exec', 'post'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 /** A message for a receiver: an alert, or the verdict of a rule. */
 export interface DeliveryMessage {
-  /** How notices name the message: the UUID of an alert, or the name of a rule. */
+  /** The name of the message in notices: an alert's UUID or a rule's name. */
   readonly id: string;
   /** The JSON text that the receiver gets. */
   readonly json: string;

@@ -1,13 +1,13 @@
 // Delivers items in order. The caller waits for the reader of stdout, so that a slow reader also
 // slows down the live stream. With `--max-events` or `--until`, the caller waits only briefly,
-// because it must notice the end of the command even while the reader is blocked.
+// because it must notice when the command ends, even while the reader is blocked.
 
 import { type Clock, sleep } from '../system/clock.js';
 import { whatStopped } from './ending.js';
 
 /** How long the caller waits for a blocked reader. */
 const STALL_MS = 1_000;
-/** With more undelivered items than this, the caller always waits until they are delivered. */
+/** When more items than this are undelivered, the caller always waits until they are delivered. */
 const UNDELIVERED_LIMIT_ITEMS = 20_000;
 
 export type OrderedDelivery<Item> = ReturnType<typeof openOrderedDelivery<Item>>;

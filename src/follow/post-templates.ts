@@ -53,7 +53,7 @@ function slackBody({ title, text, isOpen, facts }: Notification): object {
   return { text: [`${mark} *${escapeSlack(title)}*`, ...rest].join('\n') };
 }
 
-/** Escapes the characters that Slack reads as markup and mentions. */
+/** Escapes the characters that Slack interprets as markup or mentions. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
@@ -89,7 +89,7 @@ function teamsBody({ title, text, isOpen, facts }: Notification): object {
   };
 }
 
-/** Escapes Markdown, so that names of bicycles and rules do not become links or formatting. */
+/** Escapes Markdown, so that bicycle and rule names do not become links or formatting. */
 function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]()#<>]/g, '\\$&');
 }

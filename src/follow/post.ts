@@ -16,14 +16,14 @@ export interface PostOptions {
   readonly signal: AbortSignal;
 }
 
-/** The time limit for the response of the receiver. */
+/** The time limit for the receiver's response. */
 const ANSWER_LIMIT_MS = 10_000;
 /** Client errors (4xx) after which a retry can succeed. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
 /**
- * Sends a message once. Never rejects. Any 2xx status counts as delivered, even when the body of
- * the response is broken, because another attempt would deliver the message twice.
+ * Sends a message once. Never rejects. Any 2xx status is treated as delivered, even when the
+ * response body is broken, because another attempt would deliver the message twice.
  */
 export async function postOnce(options: PostOptions): Promise<Attempt> {
   const { url, headers, body, dispatcher, clock, signal } = options;

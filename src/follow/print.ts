@@ -30,9 +30,12 @@ export async function chooseLines(
 /** A message to print, or a change that was found in the list. */
 export interface Printable {
   readonly entry: ShownEntry;
-  /** The service's time of the event, or the time of arrival when it has none. */
+  /**
+   * The time of the event by the service's clock, or the arrival time when the service sent no
+   * time.
+   */
   readonly atMs: number;
-  /** The time of arrival by the system clock. */
+  /** The arrival time by the system clock. */
   readonly receivedMs: number;
   /** The original JSON text of the message or alert, or undefined when there is none. */
   readonly data: string | undefined;
@@ -51,8 +54,8 @@ export type Print = (
 const TOGETHER = 100;
 
 /**
- * Opens the printer. It reports items that cannot be shown or filtered on stderr. The signal stops
- * the program of `--jq`.
+ * Opens the printer, which uses stderr to report items that cannot be shown or filtered. The signal
+ * stops the `--jq` program.
  */
 export async function openPrinter(
   context: Context,

@@ -1,4 +1,4 @@
-// Stores a random key between runs. Served pages use it in their address, and feeds in their IDs.
+// Stores a random key between runs. Served pages use it in their URL, and feeds in their IDs.
 
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';
@@ -13,8 +13,8 @@ const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
 /**
- * Returns the stored random key of this name. Creates and stores it on first use. If it cannot be
- * stored, prints a notice and returns a key for this run only.
+ * Returns the stored random key with this name. Creates and stores the key on first use. If it
+ * cannot be stored, prints a notice and returns a key for this run only.
  */
 export async function keptKey(
   { io, notice }: Context,

@@ -1,4 +1,4 @@
-// Sends the requests of a follower: for a page of a list, a whole list, or one bicycle.
+// Sends a follower's requests: for a page of a list, a whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { readOneIfShown } from '../api/read-one.js';
@@ -12,7 +12,7 @@ import type { Item, Query } from '../http/types.js';
 import type { EventSink } from './loop.js';
 
 /**
- * Receives the responses. Its `follower` provides the state that a read of the whole list needs.
+ * Receives the responses. Its `follower` provides the state that is needed to read the whole list.
  */
 export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
@@ -78,13 +78,13 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // In the order of `created`, new bicycles come last. Therefore a new bicycle does not move others
-  // to another page while the pages are read.
+  // In `created` order, new bicycles come last. A new bicycle therefore does not shift existing
+  // bicycles to other pages while the pages are read.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // For each of the last pages, the number of messages that were merged before it arrived. A page
   // is requested up to PAGES_AHEAD pages ahead. The oldest of these numbers is therefore a lower
-  // bound for the moment of its request.
+  // bound for the time of the page's request.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

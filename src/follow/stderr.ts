@@ -31,15 +31,15 @@ interface StderrOptions {
 /** Prints at most this many characters of a message that could not be shown. */
 const KEPT_CHARACTERS = 1_000;
 /**
- * Hides secrets in this many characters of a message before it is cut. A secret that is cut in two
- * would not be recognised.
+ * Secrets are hidden in this many characters of a message before the message is cut. A secret that
+ * is cut in two would not be recognised.
  */
 const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
 /** The indent of wrapped lines: they continue below the text, after the time. */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * An outage that continues is reported again when the pause between attempts is at least this many
- * times as long as at the last report. There is at most one report a minute.
+ * A continuing outage is reported again when the pause between attempts has grown by at least this
+ * factor since the last report. Reports are at least a minute apart.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
@@ -68,7 +68,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   };
   const forTerminal = (line: string) =>
     wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
-  /** Prints a text, but only with `--verbose`. */
+  /** Prints a message, but only with `--verbose`. */
   const detail = (text: string) => {
     if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
   };
@@ -136,7 +136,7 @@ function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported:
 
 /**
  * Returns a function that writes lines. Drops lines while too much output is waiting to be written,
- * and reports their number later.
+ * and later reports how many were dropped.
  */
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;

@@ -14,14 +14,14 @@ export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'r
   /** The value of `--idle` in milliseconds. */
   idle: number;
   sseUrl: URL;
-  /** The value of `--role`. When undefined, the roles of the token are used. */
+  /** The value of `--role`. When undefined, the token's roles are used. */
   role?: TopicRole | undefined;
   log: HttpLog;
   /** Called before each connection, with the token that it uses. */
   onToken?(token: string): void;
 }
 
-/** Follows the topics until the signal is aborted or one of them is closed permanently. */
+/** Follows the topics until the signal is aborted or any topic is closed permanently. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
   const { topics, sseUrl, role } = options;
   const [settings, tokens, network] = await Promise.all([
@@ -51,7 +51,7 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
 }
 
 /**
- * Returns the topics to try for a topic of bicycles: one for each role of the token. Other topics
+ * Returns the topics to try for a bicycle topic: one for each of the token's roles. Other topics
  * are returned unchanged.
  */
 export function targetsOf(
@@ -65,8 +65,8 @@ export function targetsOf(
   const user = typeof subject === 'string' && isUuid(subject) ? subject : undefined;
   if (role === 'user' && user === undefined)
     throw usageError(
-      '--role user needs a token that names its user',
-      `name the topic: --topic /ORGANIZATION/USER/bicycles/*`,
+      '--role user needs a token that contains the UUID of its user',
+      `pass the topic: --topic /ORGANIZATION/USER/bicycles/*`,
     );
   return topicsByRole(topic, named, role, user).map((each) => targetOf(sseUrl, each));
 }

@@ -9,7 +9,10 @@ import { showLocalTime } from '../system/time-zone.js';
 import { showDuration } from '../terminal/time.js';
 import { openStderr } from './stderr.js';
 
-/** The first and the longest pause between attempts to get a token. The pauses double. */
+/**
+ * The first and the longest pause between attempts to get a token. Each pause is twice as long as
+ * the previous one.
+ */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -20,8 +23,8 @@ const LONGEST_PAUSE_MS = 30_000;
 const SOON_MS = 3_600_000;
 
 /**
- * Returns the context of a follow command, as `withTokenRetries` does. First warns about a token
- * that expires soon. `forMs` is the value of `--for`.
+ * Returns the context of a follow command, as `withTokenRetries` does, but first warns about a
+ * token that expires soon. `forMs` is the value of `--for`.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   await warnOfEnd(context, await context.token(), forMs);

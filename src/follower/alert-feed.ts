@@ -1,9 +1,9 @@
 // Reads the list of alerts, newest first, until the caller has enough alerts. Does no I/O; the
 // caller reads the pages.
 //
-// The list can change while its pages are read. A new alert moves others to the next page, so
-// repeated alerts are skipped. A deleted alert moves another one to a page that was already read.
-// The service's count reveals this, and the pages are read again.
+// The list can change while its pages are read. A new alert moves existing alerts to the next page,
+// so repeated alerts are skipped. A deleted alert moves an existing alert to a page that was
+// already read. The service's count reveals this, and the pages are read again.
 
 import type { Alert } from '../api/alert.js';
 import { FleetError } from '../errors.js';
@@ -38,12 +38,12 @@ const REPEATS_LIMIT = 3;
  */
 const STALE_PAGES_LIMIT = 10;
 /**
- * Remembers at least this many versions of alerts, to recognise alerts that moved to another page.
+ * The minimum number of alert versions to remember, to recognise alerts that moved to another page.
  */
 const SEEN_VERSIONS = 20_000;
 /**
- * A list that has more alerts than twice the service's count plus this number counts as endless.
- * The margin allows a short list to grow while it is read.
+ * A list is treated as endless when it has more alerts than twice the service's count plus this
+ * number. The margin allows a short list to grow while it is read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
@@ -59,7 +59,7 @@ export class AlertFeed {
   /** The number of distinct versions of alerts so far. */
   versions = 0;
   /**
-   * The time of the last alert, in the field by which the list is ordered. Undefined after an alert
+   * The time of the last alert, in the field by which the list is ordered. Undefined once an alert
    * was out of order.
    */
   lastMs: number | undefined = Number.POSITIVE_INFINITY;
@@ -69,7 +69,7 @@ export class AlertFeed {
   readonly #seen = openSeenKeys(SEEN_VERSIONS);
   #stalePages = 0;
   #items = 0;
-  /** The service's count on the last page, or undefined when it had none. */
+  /** The service's count on the last page, or undefined when the page had no count. */
   #count: number | undefined;
   #hasShrunk = false;
   #repeats = 0;
@@ -103,8 +103,8 @@ export class AlertFeed {
   }
 
   /**
-   * Whether this pass has read as many pages as the earlier ones. It must not end before that,
-   * because the missed alert can be on any of these pages.
+   * Whether this pass has read as many pages as the earlier passes. It must not end sooner, because
+   * the missed alert can be on any of these pages.
    */
   get hasRepeatedAll(): boolean {
     return this.pages >= this.#leastPages;
@@ -130,16 +130,16 @@ export class AlertFeed {
     const changedMs = lastMsOf(alert);
     if (changedMs !== undefined) this.topMs = Math.max(this.topMs ?? changedMs, changedMs);
     const orderMs = this.order === 'modified' ? changedMs : readTime(alert.created);
-    // Once an alert was out of order, alerts on later pages may be newer. `lastMs` then stays
-    // undefined. Alerts without a time are ignored.
+    // Once an alert was out of order, alerts on later pages may be newer. In this case, `lastMs`
+    // stays undefined. Alerts without a time are ignored.
     if (orderMs === undefined || this.lastMs === undefined) return;
     this.lastMs = orderMs > this.lastMs ? undefined : orderMs;
   }
 
   /**
    * Whether the passes prove that no alert was missed. With a count, the count must not have
-   * fallen, because a fall shows a deletion. Without a count, the later pages must not have had a
-   * new alert.
+   * fallen, because a falling count means that an alert was deleted. Without a count, the later
+   * pages must not have contained a new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
@@ -155,16 +155,14 @@ export class AlertFeed {
 
   /**
    * Records that a page no longer exists, because the list became shorter. Observed: the service
-   * answers 404 to a page beyond the end of the list.
+   * returns 404 for a page beyond the end of the list.
    */
   noteFailure(error: unknown): void {
     if (error instanceof FleetError && error.status === 404 && this.pages > 0)
       this.#hasShrunk = true;
   }
 
-  /**
-   * Whether the service refuses the order by `modified`. The caller must then order by `created`.
-   */
+  /** Whether the service refuses to sort by `modified`. The caller must then sort by `created`. */
   isOrderRefused(error: unknown): boolean {
     return error instanceof FleetError && error.status === 400 && this.order === 'modified';
   }
@@ -193,7 +191,7 @@ export interface AlertFeedReading extends AlertFeedOptions {
 }
 
 /**
- * Reads the list, newest first, until the consumer has enough or the list ends. Orders the list by
+ * Reads the list, newest first, until the consumer has enough or the list ends. Sorts the list by
  * `created` when the service refuses `modified`. Returns true when no alert can be missing. Throws
  * the errors of `readPage` and `takePage`, and a FleetError of kind `service` when the list does
  * not end.

@@ -1,13 +1,13 @@
 // Reads the list of bicycles, newest first: at the start, and after a gap to find the changes in
 // the gap. Does no I/O.
 //
-// After a gap, the list is read in the order `-modified`. All changes of the gap come before the
-// first bicycle that was modified well before the gap, so the result is complete at this bicycle or
-// at the end of the list. If only the system clock shows when the gap began, the result is complete
+// After a gap, the list is read in `-modified` order. All changes of the gap come before the first
+// bicycle that was modified well before the gap, so the result is complete at this bicycle or at
+// the end of the list. If only the system clock shows when the gap began, the result is complete
 // only at the end of the list.
 //
 // The list is read again, at most twice, if it changed meanwhile or is older than the messages of
-// the live stream. The result is incomplete if the list is not in order, if the page limit is
+// the live stream. The result is incomplete if the list is not sorted, if the page limit is
 // reached, or if it is unclear whether a bicycle changed.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
@@ -39,7 +39,7 @@ export interface EndedReading {
 interface Missed {
   /**
    * The start of the gap. Undefined when the lists are read for the first time, because no message
-   * can be missing before.
+   * can be missing before this.
    */
   readonly mark: Mark | undefined;
   /**
@@ -59,7 +59,7 @@ type Pass = ReturnType<typeof newPass>;
 
 /**
  * The minimum time between the starts of two reads of the lists. Without it, an unstable connection
- * would cause them all the time.
+ * would cause constant reads.
  */
 const READING_PAUSE_MS = 10_000;
 /**
@@ -72,18 +72,18 @@ const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
 /**
- * The maximum number of passes through the lists. So many are needed only when bicycles are missing
- * in some passes and present in others.
+ * The maximum number of passes through the lists. It is reached only when bicycles are missing from
+ * some passes and present in others.
  */
 const MOST_ABSENCE_ATTEMPTS = 20;
 /**
- * A bicycle counts as deleted when two passes with at least this pause between them lack it. The
- * pause is needed because a list can lag.
+ * A bicycle is treated as deleted when it is missing from two passes with at least this pause
+ * between them. The pause is needed because a list can lag.
  */
 const LISTS_PAUSE_MS = 5_000;
 /**
- * A bicycle also counts as deleted after its URL has answered 404 for this time. This applies when
- * no complete list proves the deletion.
+ * A bicycle is also treated as deleted after its URL has returned 404 for this long. This applies
+ * when no complete list proves the deletion.
  */
 const REFUSALS_PAUSE_MS = 30_000;
 
@@ -93,7 +93,7 @@ const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /** The start of the current gap. It is kept until the lists are read for this gap. */
   mark: Mark | undefined;
-  /** The next request to read the lists; undefined when none is due. */
+  /** The next request to read the lists; undefined when no request is due. */
   wanted: Omit<Missed, 'mark'> | undefined;
   /** The current or last request to read the lists. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
@@ -104,8 +104,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /** Whether the list was read at least once, up to the page limit. */
   #hasBaseline = false;
   /**
-   * Whether a bicycle was ever found at its own URL. Only then does a 404 at such a URL count as
-   * evidence of a deletion.
+   * Whether a bicycle was ever found at its own URL. Until then, a 404 is not treated as evidence
+   * of a deletion.
    */
   #hasAddresses = false;
 
@@ -116,12 +116,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
-  /** Whether fleet is reading only the counts of the lists at the moment. */
+  /** Whether fleet is currently reading only the list counts. */
   get isCounting(): boolean {
     return this.isReading && this.#sought.mostPages === 0;
   }
 
-  /** Whether there may be changes that are not known yet. */
+  /** Whether there may be unknown changes. */
   get isBehind(): boolean {
     return this.mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
   }
@@ -136,8 +136,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Requests that the lists are read, with at most `mostPages` pages for each organization. With 0
-   * pages, only the counts of the lists are requested.
+   * Requests a read of the lists, with at most `mostPages` pages for each organization. With 0
+   * pages, only the list counts are requested.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // Without a known gap, the reason is a message that could not be read. Everything before it
@@ -153,7 +153,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.stop();
   }
 
-  /** Begins to read the lists if this was requested and the pause is over. */
+  /** Starts to read the lists if a read was requested and the pause is over. */
   begin(now: Moment) {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
@@ -167,7 +167,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.start(this.#read(this.#sought), now);
   }
 
-  /** Handles a response of the service. Ignores responses to requests of an earlier read. */
+  /** Handles a response from the service. Ignores responses to requests from an earlier read. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     if (answer.id !== this.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
@@ -197,7 +197,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
       // A bicycle that moves to another organization during the read may be counted twice, which
-      // could hide that another bicycle left the list. So the counts are read again.
+      // could hide that another bicycle left the list. The counts are therefore read again.
       const isShared = pass.missing === undefined && organizations.length > 1;
       const counts = isShared ? yield* this.#count() : pass.counts;
       if (`${counts}` !== `${pass.counts}`)
@@ -249,8 +249,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
-        // Assumed: a service that does not offer URLs of single bicycles also answers 404 or 405.
-        // Such an answer therefore counts only if one of these URLs worked before.
+        // Assumed: a service without URLs for single bicycles also returns 404 or 405. These
+        // responses therefore matter only if such a URL worked before.
         pass.denied.add(uuid);
       }
     }
@@ -294,14 +294,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       next = undefined;
     }
     const met = list.met.size;
-    // A bicycle that left the list meanwhile may have moved another one to a page that was already
-    // read.
+    // A bicycle that left the list meanwhile may have shifted another bicycle to a page that was
+    // already read.
     if (next === undefined && met < (list.total ?? 0))
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     // The pages that were read cover the whole gap, so bicycles on later pages did not change. The
-    // bicycles of --bicycle that were not found are on later pages and are not missing.
+    // bicycles of --bicycle that were not found must be on later pages, so they are not missing.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -328,7 +328,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // Once an item was out of order, later items may be newer. `lastMs` then stays undefined.
+      // Once an item was out of order, later items may be newer. In this case, `lastMs` stays
+      // undefined.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -340,8 +341,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles a bicycle from a list or from its own URL. The first read only stores it. After a gap
-   * it is compared with the known data.
+   * Handles a bicycle from a list or from its own URL. The first read only stores the bicycle.
+   * After a gap, the bicycle is compared with the known data.
    */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
@@ -354,8 +355,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change === undefined) return;
     found.changes++;
     const { before, after } = change;
-    // A list item can contain fields that messages leave out. If its version is the known one, it
-    // is not a newer change.
+    // A list item can contain fields that messages omit. If its version is already known, it is not
+    // a newer change.
     const isSame =
       before?.modified === after.modified &&
       before?.['concurrency_version'] === after['concurrency_version'];
@@ -376,19 +377,18 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles a failed request. After any error the list is read again later; for example, page 2 is
-   * not found when the list became shorter.
+   * Handles a failed request. The list is read again later after any error. For example, page 2 may
+   * not be found because the list has become shorter.
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // A failed request for a count is not retried, because the next comparison follows within
-    // minutes.
+    // A failed count request is not retried, because the next comparison follows within minutes.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
     // The next attempt uses the same start of the gap. If the start were determined again, it would
-    // be too late after the user has set the system clock back.
+    // be too late if the user has set the system clock back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
@@ -396,8 +396,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * Returns the empty result to which each pass adds its own result. `doubt` is a reason why the
- * result is incomplete that another pass cannot remove.
+ * Returns the empty result to which each pass adds its result. `doubt` says why the result is
+ * incomplete even if another pass follows.
  */
 const newFound = () => ({
   pages: 0,
@@ -416,7 +416,7 @@ function newPass(
    * The number of messages merged before the pass. A bicycle with a later message was not deleted.
    */
   mergedBefore: number,
-  /** When the pass began. Changes after this time may be missing in its lists. */
+  /** When the pass began. Changes after this time may be missing from its lists. */
   started: Moment,
 ) {
   return {
@@ -445,8 +445,8 @@ interface Absence {
 }
 
 /**
- * Keeps the bicycles that were certainly deleted, and the time when another pass may show more of
- * them.
+ * The bicycles that were definitely deleted, and the time when another pass may prove more
+ * deletions.
  */
 interface Judgement {
   readonly proven: readonly string[];
@@ -456,9 +456,9 @@ interface Judgement {
 const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
 
 /**
- * Records which bicycles of --bicycle were missing. A bicycle was deleted when two consecutive
- * lists lack it, or when its URL answers 404 for long enough. A message about the bicycle starts
- * this check again.
+ * Records which bicycles of --bicycle were missing. A bicycle was deleted when it is missing from
+ * two consecutive lists, or when its URL returns 404 for long enough. A message about the bicycle
+ * restarts this check.
  */
 function openAbsences(mergedOf: (uuid: string) => number) {
   let known = new Map<string, Absence>();
@@ -510,7 +510,7 @@ function newList(organization: string, mark: Mark | undefined) {
     ...newLook(1, floorOf(mark)),
     /**
      * The distinct bicycles so far. A bicycle can appear twice, because it can move to a later page
-     * meanwhile.
+     * during the pass.
      */
     met: new Set<string>(),
     /** The service's count on the first page. */
@@ -519,15 +519,15 @@ function newList(organization: string, mark: Mark | undefined) {
 }
 
 /**
- * Returns the state of one pass through a list, from the first page on. Items older than `floorMs`
- * are not needed.
+ * Returns the state of one pass through a list, starting with the first page. Items older than
+ * `floorMs` are not needed.
  */
 function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },
     /**
-     * The `modified` times of the first and the last item of the pass. `lastMs` is undefined after
-     * an item that was out of order.
+     * The `modified` times of the first and the last item of the pass. `lastMs` is undefined once
+     * an item was out of order.
      */
     headMs: undefined as number | undefined,
     lastMs: Number.POSITIVE_INFINITY as number | undefined,

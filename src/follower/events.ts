@@ -16,7 +16,7 @@ export interface FollowerOptions {
   readonly topics: ReadonlyMap<string, string>;
   /** The organizations whose lists the follower reads. */
   readonly organizations: readonly string[];
-  /** The bicycles of --bicycle; undefined when the follower follows whole organizations. */
+  /** The bicycles given with --bicycle; undefined when the follower follows whole organizations. */
   readonly bicycles: ReadonlySet<string> | undefined;
   /**
    * The maximum number of pages to read for each organization after a gap. With 0, no list is read.
@@ -25,8 +25,8 @@ export interface FollowerOptions {
   /** Whether the follower must know every bicycle from the start, as for a mirror or a map. */
   readonly isWhole: boolean;
   /**
-   * Returns whether the lists show every bicycle to this token. Without this function, the follower
-   * assumes that they do.
+   * Returns whether this token sees every bicycle in the lists. Without this function, the follower
+   * assumes that it does.
    */
   seesAll?(): boolean;
 }
@@ -71,7 +71,7 @@ export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & {
   readonly type: Type;
 };
 
-/** A bicycle that was read at its own URL, because a message lacked a changed field. */
+/** A bicycle that was read at its own URL, because a message omitted a changed field. */
 export interface Refreshed {
   readonly type: 'refreshed';
   readonly item: Item<Bicycle>;
@@ -131,7 +131,7 @@ export interface Report {
   readonly isComplete: boolean;
   /** Why the result is incomplete. */
   readonly reason?: string | undefined;
-  /** The bicycles of --bicycle that were not found. */
+  /** The bicycles given with --bicycle that were not found. */
   readonly missing: readonly string[];
 }
 
@@ -153,8 +153,8 @@ export interface ProvenList {
 /** The position at which an earlier process stopped. */
 export interface Resumed {
   /**
-   * Until when the earlier process received all messages, and when it last compared its data with
-   * the list. Both times are by the system clock.
+   * The time until which the earlier process received all messages, and the time when it last
+   * compared its data with the list. Both times are by the system clock.
    */
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;

@@ -1,26 +1,29 @@
-// The interface of a store of known bicycles. It is implemented in memory and by a database.
+// The interface of a store of known bicycles. One implementation works in memory, the other with a
+// database.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
 
-/** The data that is known about one bicycle. */
+/** The known data of one bicycle. */
 export interface KnownBicycle {
   readonly bicycle: Bicycle;
-  /** The `concurrency_version` of the last message or list item; undefined when it had none. */
+  /**
+   * The `concurrency_version` of the last message or list item; undefined when it has no version.
+   */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The sequence number of the last merged message; 0 when there was none. */
+  /** The sequence number of the last merged message; 0 when there is no merged message. */
   readonly merged: number;
   /**
-   * When the last new information arrived, on the monotonic clock. A list without changes does not
-   * count.
+   * When the last new information arrived, on the monotonic clock. A list without changes is not
+   * new information.
    */
   readonly touchedMs: number;
-  /** Whether the bicycle is known only from lists, and no change of it was shown yet. */
+  /** Whether the bicycle is known only from lists, and none of its changes has been shown yet. */
   readonly isSilent: boolean;
   /** Changes that were found in lists, newest first. Later messages may repeat them. */
   readonly caughtUp: readonly Bicycle[];
-  /** The fields from messages without a version, since the last message with a version. */
+  /** The fields from all messages without a version since the last message with a version. */
   readonly unversioned: Bicycle | undefined;
   /** Whether the state comes from a message and no list has confirmed it yet. */
   readonly isStatePushed: boolean;
@@ -31,7 +34,7 @@ export interface KnownBicycle {
   readonly goneMs: number | undefined;
 }
 
-/** Where a piece of information about a bicycle came from. */
+/** The source of information about a bicycle. */
 export interface Origin {
   readonly source: 'push' | 'list';
   /** When the information arrived, by the system clock in milliseconds. */
@@ -40,7 +43,7 @@ export interface Origin {
   readonly followed: string;
   /** The JSON text of a list item; undefined for a message. */
   readonly json?: string | undefined;
-  /** Whether the message or list item contains `modified`. Messages may leave it out. */
+  /** Whether the message or list item contains `modified`. Messages may omit it. */
   readonly saysModified: boolean;
   /**
    * Whether the information comes from the first read of the list. New bicycles in it are not
@@ -55,7 +58,7 @@ export interface Meeting {
   readonly met: number;
   /**
    * The number of known bicycles that the list does not contain. Bicycles that the list hides from
-   * this token do not count.
+   * this token are not counted.
    */
   readonly missing: number;
   /** The number of known bicycles. */
@@ -67,21 +70,21 @@ export interface ListPass {
   readonly id: number;
   /**
    * When the list was requested. If this pass confirms the deletions that an earlier pass found,
-   * `started` is the start of the earlier pass. A bicycle with a later message does not count as
+   * `started` is the start of the earlier pass. A bicycle with a later message is not treated as
    * deleted.
    */
   readonly started: Moment;
   /** When the list was requested, by the service's clock in milliseconds since the epoch. */
   readonly serviceMs: number;
   /**
-   * The number of this pass through the pages. The pass that confirms a deletion has another number
-   * than the first one.
+   * The number of this pass through the pages. The pass that confirms a deletion has a different
+   * number from the first pass.
    */
   readonly pass: number;
   /**
-   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights gets
-   * messages about all bicycles, but its lists contain only available bicycles and its own. So a
-   * bicycle is hidden, not gone, when a message showed another state.
+   * Whether this token sees every bicycle in the list. Observed: a token with fewer rights gets
+   * messages about all bicycles, but its lists contain only available bicycles and its own. A
+   * bicycle is therefore hidden, not gone, when a message showed a state other than available.
    */
   readonly seesAll: boolean;
 }
@@ -90,18 +93,18 @@ export interface ListPass {
 export interface FleetStore extends ListedStore {
   get(uuid: string): KnownBicycle | undefined;
   /**
-   * Stores a bicycle. Returns false when the store evicted another one. `isPlausible` says that the
-   * bicycle's `modified` is not in the future.
+   * Stores a bicycle. Returns false when the store evicted another bicycle to make room.
+   * `isPlausible` means that the bicycle's `modified` is not in the future.
    */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
   /** Returns the number of known bicycles, not counting those that are gone. */
   size(): number;
   /**
-   * Returns how many known bicycles are missing in a list that contains only available bicycles.
-   * Undefined when unknown.
+   * Returns how many known bicycles are missing from a list that contains only available bicycles,
+   * or undefined when unknown.
    */
   hidden(): number | undefined;
-  /** Returns how many changes lists have shown since the start. */
+  /** Returns the number of changes that were found in lists since the start. */
   found(): number;
   /** Whether the store is full. A full store evicts a known bicycle for each new one. */
   isFull(): boolean;
@@ -122,20 +125,20 @@ export interface ListedStore {
   /** Records the bicycles of a page that was read. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
-   * Compares the list with the known bicycles. A store in memory returns the result. A database
-   * returns undefined, and its result follows later as an event.
+   * Compares the list with the known bicycles. An in-memory store returns the result. A database
+   * store returns undefined and reports its result later as an event.
    */
   meet(pass: ListPass): Meeting | undefined;
   /**
    * Marks known bicycles as gone if the list does not contain them and no message about them
-   * arrived since the list was requested. Returns those whose last data is known.
+   * arrived since the list was requested. Returns the bicycles whose last data is known.
    */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }
 
 /**
  * Whether a list that contains only available bicycles would omit this bicycle. This is the case
- * when a message set another state and no list has confirmed that state.
+ * when a message set an unavailable state that no list has confirmed.
  */
 export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';

@@ -32,8 +32,8 @@ import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * A regular comparison reads at most this many pages. If more bicycles have changed, their fields
- * that messages leave out (such as links) stay outdated until the whole list is read.
+ * A regular comparison reads at most this many pages. If more bicycles have changed, fields that
+ * messages omit (such as links) stay outdated until the whole list is read.
  */
 const CHECK_PAGES = 20;
 
@@ -66,7 +66,7 @@ export const FOLLOWER_STATES = [
 
 export type FollowerState = (typeof FOLLOWER_STATES)[number];
 
-/** The plan to read the changes of a gap a second time. */
+/** The planned second read of the changes during a gap. */
 interface SecondLook {
   readonly mark: Mark;
   readonly sinceWallMs: number | undefined;
@@ -96,13 +96,13 @@ export class Follower {
   readonly #check: Check;
   /** The last complete read of the whole list. */
   proven: ProvenList | undefined;
-  /** Why changes of the last gap may be missing; undefined when none is missing. */
+  /** Why changes from the last gap may be missing; undefined when the changes are complete. */
   doubt: OpenDoubt | undefined;
   /** The planned second read of the list after a gap. */
   #secondLook: SecondLook | undefined;
   /** The second read of the list after a gap, while it is in progress. */
   #runningSecondLook: SecondLook | undefined;
-  /** A report that is not emitted until the whole list was read. */
+  /** A report that is held back until the whole list has been read. */
   #pendingReport: Report | undefined;
   /**
    * The service's count when the list was last read. It is compared when not every bicycle is
@@ -194,7 +194,7 @@ export class Follower {
 
   /**
    * Loads the whole fleet from a mirror. Its data was accurate at `fromMs` on the monotonic clock,
-   * so the time since then counts as a gap.
+   * so the time since then is treated as a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -205,7 +205,7 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** Continues where an earlier process stopped. The time in between counts as a gap. */
+  /** Continues where an earlier process stopped. The time in between is treated as a gap. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.proven = found.proven;
@@ -218,7 +218,7 @@ export class Follower {
     // The earlier process may have been killed during a gap, which began before its last message.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
     // All changes since the last comparison are read. Messages that arrived since then may have
-    // lacked changed fields.
+    // omitted changed fields.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -228,8 +228,8 @@ export class Follower {
       reason: gap?.reason ?? 'the mirror was not running',
       wasReplayed: false,
     };
-    // The gap before this run ends now, because the lists that are read from now on contain all
-    // changes before this moment.
+    // The gap before this run ends now, because lists that are read from now on contain all earlier
+    // changes.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0)
@@ -266,8 +266,8 @@ export class Follower {
   }
 
   /**
-   * Handles an unreadable message as a gap without length. The list shows what the message may have
-   * contained.
+   * Treats an unreadable message as a gap of zero length. The list shows any change that the
+   * message contained.
    */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#begin(atMs, monotonicMs, reason, false, now);
@@ -328,7 +328,7 @@ export class Follower {
     this.#mayRead = true;
     const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // Before the first connection, a store in memory cannot miss any changes, because the first
+    // Before the first connection, an in-memory store cannot miss any changes, because the first
     // read of the list shows the current state. The data in a database may be outdated.
     if (!wasConnected && !this.known.store.isTable) return;
     const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
@@ -397,8 +397,7 @@ export class Follower {
     // read would have to be repeated after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // Without a connection, messages are missed until the connection is open, so this time
-        // counts as a gap.
+        // Messages are missed while there is no connection, so this time is treated as a gap.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
@@ -419,7 +418,7 @@ export class Follower {
 
   /**
    * Requests the second read of the list when it is due. A new gap requests the list anyway, so
-   * that this read also counts as the second one.
+   * this read also serves as the second read.
    */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
@@ -474,8 +473,8 @@ export class Follower {
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
       // The bicycles that were modified since the last comparison are read. This finds changed
-      // fields that messages leave out, such as links. It also corrects the first list, if that
-      // list lagged.
+      // fields that messages omit, such as links. It also corrects the first list, if that list
+      // lagged.
       Object.assign(check, { isChecking: true, askedAt: now });
       const { monotonicMs: fromMs } = check.comparedTo;
       this.#catchUp.missFrom(fromMs, { ...this.known.mark(fromMs), lagMs: LONGEST_LAG_MS });
@@ -485,8 +484,8 @@ export class Follower {
   }
 
   /**
-   * Returns a text about how the service's count differs from the known bicycles, or undefined when
-   * it matches or is unknown.
+   * Returns a message about the difference between the service's count and the known bicycles.
+   * Returns undefined when the count matches or is unknown.
    */
   #countDifference(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
@@ -552,13 +551,16 @@ export class Follower {
     this.#report(stays, isChecking);
   }
 
-  /** Emits the report about a list. Leaves out a regular comparison without changes. */
+  /** Emits the report about a list. Emits nothing for a regular comparison without changes. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
     else if (report.isComplete) this.#settle();
   }
 
-  /** Emits a report. It counts as incomplete while the list must still be read a second time. */
+  /**
+   * Emits a report. The report is treated as incomplete while the list must still be read a second
+   * time.
+   */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
     const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
@@ -587,9 +589,8 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // Reading the whole list can take longer than the time between two comparisons. The next
-      // comparison then still waits for the next step, because the results of this list must be
-      // emitted first.
+      // Reading the whole list can take longer than the interval between comparisons. The next
+      // comparison then waits for the next step, because this list's results must be emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
@@ -620,7 +621,8 @@ export class Follower {
       this.#pendingReport = { ...report, gone: report.gone + gone };
       return this.#whole.want(difference, now);
     }
-    // If another gap began after the list was requested, the list lacks the changes of that gap.
+    // If another gap began after the list was requested, the list does not contain all changes
+    // during that gap.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);

@@ -1,8 +1,8 @@
 // Remembers which versions of alerts are known, so that each alert and each change is printed once.
 //
 // A version is identified by the alert's `modified` and its state, because `modified` can have
-// whole seconds, and two changes can happen in the same second. Links and `extra` are ignored: a
-// webhook may write them in another form than the list.
+// whole seconds, and two changes can happen in the same second. Links and `extra` are ignored,
+// because a webhook may write them in a different form than the list.
 
 import { createHash } from 'node:crypto';
 import type { Alert } from '../api/alert.js';
@@ -61,8 +61,8 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
 }
 
 /**
- * Returns a key that is equal for the same version in different spellings. `Z`, `+00:00` and
- * `.000000Z` mean the same time. Digits below a millisecond are significant.
+ * Returns a key that is the same for all spellings of a version. `Z`, `+00:00` and `.000000Z` mean
+ * the same time. Digits below a millisecond are significant.
  */
 export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${normalizeTime(modified)} ${state}`;

@@ -28,7 +28,7 @@ export interface Change {
   readonly before: Bicycle | undefined;
   /** The known data after the change. */
   readonly after: Bicycle;
-  /** The changed fields. Fields that only the service uses, such as `modified`, are left out. */
+  /** The changed fields. Fields that only the service uses, such as `modified`, are omitted. */
   readonly fields: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface Mark {
 }
 
 /**
- * The start of a gap when its time by the service's clock is unknown. Every list item is then
+ * The start of a gap when the service time of the start is unknown. Every list item is then
  * compared with the known data.
  */
 export const NO_MARK: Mark = {
@@ -64,8 +64,8 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `askedAt` for a list that is older than its request, for example a list from a
- * cache. Only those of its items are used that are certainly newer than the known data.
+ * The value of `askedAt` for a list that is older than its request, such as a cached list. Only
+ * list items that are definitely newer than the known data are used.
  */
 export const BEFORE_ALL = -1;
 
@@ -76,7 +76,7 @@ export interface Comparison {
   readonly isUnknown: boolean;
   /** True when it is unclear whether the bicycle changed. */
   readonly isUncertain: boolean;
-  /** Whether the list is older than the data that was known before the list was requested. */
+  /** Whether the list is older than the data that was already known when the list was requested. */
   readonly isStale: boolean;
 }
 
@@ -102,7 +102,7 @@ const CAUGHT_UP_LIMIT = 32;
 
 /**
  * Fields whose differences are not shown as changes. They are used only by the service, such as
- * `modified`, or depend on the request.
+ * `modified`, or they depend on the request.
  */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'modified',
@@ -121,11 +121,11 @@ const FRACTION = /\.\d+/;
 
 /**
  * Compares two times. Returns a negative number when `a` is older, and undefined when one of them
- * is invalid. A time without a fraction means its whole second.
+ * is invalid. A time without a fraction stands for its whole second.
  */
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
-  // Times in the same format are compared as text, because milliseconds would lose the
+  // Times in the same format are compared as strings, because milliseconds would lose the
   // microseconds.
   if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z'))
     return a < b ? -1 : a > b ? 1 : 0;
@@ -136,8 +136,8 @@ export function compareTimes(a: unknown, b: unknown): number | undefined {
 }
 
 /**
- * Returns the last millisecond that a time can mean. A time without a fraction means its whole
- * second.
+ * Returns the last millisecond that a time can refer to. A time without a fraction refers to its
+ * whole second.
  */
 export function latestOf(modified: unknown): number | undefined {
   const ms = readTime(modified);
@@ -170,8 +170,8 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
 }
 
 /**
- * Returns the changes from lists that a later message may still repeat. Older changes are dropped,
- * because messages are out of order by at most DISORDER_MS.
+ * Returns the changes found in lists that a later message may still repeat. Older changes are
+ * dropped, because messages are out of order by at most DISORDER_MS.
  */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
@@ -216,8 +216,8 @@ export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
   /**
-   * The number of contradictory messages and list items: they have a lower version but a newer time
-   * than the known data.
+   * The number of contradictory messages and list items, which have a lower version but a newer
+   * time than the known data.
    */
   loweredVersions = 0;
   #hasFallen = false;
@@ -245,8 +245,8 @@ export class KnownFleet {
    */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    // The date of a response is used only when a `modified` is known too. Without one, the date may
-    // come from the push server, whose clock may differ from the clock of the lists.
+    // A response's date is used only when a `modified` is also known. Otherwise the date may come
+    // from the push server, whose clock may differ from the clock that lists use.
     const isProven = modifiedMs !== undefined || (this.time.isTold && this.time.hasModified);
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
@@ -297,7 +297,7 @@ export class KnownFleet {
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Stores a bicycle of the first list without reporting a change. Returns its known data. */
+  /** Stores a bicycle from the first list without reporting a change. Returns its known data. */
   learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return item;
@@ -308,9 +308,9 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // A message about this bicycle arrived before the list. If the message is newer, only fields
-    // that it lacks are taken from the list item. If it is an old message that was resent, the list
-    // item is newer.
+    // A message about this bicycle arrived before the list. If the message is newer, the list item
+    // provides only the fields that the message omits. If an old message was resent, the list item
+    // is newer.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -353,8 +353,8 @@ export class KnownFleet {
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
     // No message about this bicycle arrived, and the list with its known data was read after the
-    // gap began. That list may already have contained a change from the gap, so comparing the data
-    // cannot show the change.
+    // gap began. That list may already include a change from the gap, so comparing the data cannot
+    // reveal it.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -387,7 +387,7 @@ export class KnownFleet {
   /** Handles a list item of an unknown bicycle. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // All bicycles were known before the gap, so an unknown one was created in the gap.
+    // All bicycles were known before the gap, so an unknown bicycle was created during the gap.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(
@@ -408,8 +408,8 @@ export class KnownFleet {
 
   /**
    * Marks a bicycle of --bicycle as gone. Returns its known data, or undefined when it was not
-   * known. `listedAt` is the time when the list without this bicycle was requested. A later message
-   * shows that the bicycle came back.
+   * known. `listedAt` is the time when the list without this bicycle was requested. A message after
+   * this time shows that the bicycle has returned.
    */
   remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
@@ -423,7 +423,8 @@ export class KnownFleet {
   }
 
   /**
-   * Returns an Origin. Measured: copying the fields one by one is faster than spreading an object.
+   * Returns an Origin. Measured: copying the fields individually is faster than spreading an
+   * object.
    */
   #origin(
     source: Origin['source'],
@@ -453,9 +454,10 @@ export class KnownFleet {
 
   /**
    * Compares the version of a message or list item with the known version. Returns undefined when
-   * one of them is missing. If the version is lower but the time is newer, the time decides: a
-   * restored service counts from an older version, and a message can contain a wrong one. After
-   * this has happened once, the time also decides when the version is higher but the time is older.
+   * either version is missing. If the version is lower but the time is newer, the time decides: a
+   * restored service continues from an older version, and a message can contain a wrong version.
+   * After this has happened once, the time also decides when the version is higher but the time is
+   * older.
    */
   #versionOrder(statement: Bicycle, entry: KnownBicycle, now: Moment): number | undefined {
     const version = versionOf(statement);
@@ -475,16 +477,16 @@ export class KnownFleet {
 
   /**
    * Whether a list shows a lower version long after the last change, although its `modified` is not
-   * older. This happens when the service was restored to a state in the same second as the change,
-   * so that the times are equal.
+   * older. This happens when the service was restored to a state from the same second as the
+   * change, so that the times are equal.
    */
   #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(item);
     if (version === undefined || entry.version === undefined || version >= entry.version)
       return false;
     const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
-    // The age of the known data by the service's clock. If its time is not known yet, the monotonic
-    // clock is used.
+    // The age of the known data by the service's clock. If the service's time is not known yet, the
+    // monotonic clock is used.
     const ageMs =
       entry.modifiedMs === undefined || !this.time.isTold
         ? now.monotonicMs - entry.touchedMs
@@ -512,7 +514,8 @@ export class KnownFleet {
 
   /**
    * Whether a bicycle that was deleted is in the list again. Soon after the deletion, a list that
-   * lags can still contain the bicycle. Then only newer data of the bicycle shows that it came back.
+   * lags can still contain the bicycle. During this time, only newer data shows that the bicycle is
+   * back.
    */
   #isBackInList(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const goneForMs = this.time.at(now.monotonicMs) - (entry.goneMs ?? 0);

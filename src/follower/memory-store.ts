@@ -10,8 +10,8 @@ import {
 } from './fleet-store.js';
 
 /**
- * The maximum number of bicycles. They need about 150 MB. The least recently updated one is evicted
- * first.
+ * The maximum number of bicycles, which need about 150 MB. The least recently updated bicycle is
+ * evicted first.
  */
 export const KNOWN_LIMIT = 100_000;
 
@@ -23,8 +23,8 @@ export class MemoryStore implements FleetStore {
   /** The last pass in which each bicycle was listed. */
   readonly #listed = new Map<string, number>();
   /**
-   * The bicycles that were updated or evicted since the last call of `takeTouched`. Undefined until
-   * its first call.
+   * The bicycles that were updated or evicted since the last `takeTouched` call. Undefined until
+   * the first call.
    */
   #touched: Set<string> | undefined;
 
@@ -76,7 +76,7 @@ export class MemoryStore implements FleetStore {
     return this.#known.size >= this.#limit;
   }
 
-  /** Yields all known bicycles, the least recently updated one first. */
+  /** Yields all known bicycles, least recently updated first. */
   *bicycles(): Generator<Bicycle> {
     for (const { bicycle, goneMs } of this.#known.values()) if (goneMs === undefined) yield bicycle;
   }

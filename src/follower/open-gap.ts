@@ -20,16 +20,16 @@ export interface ClosedGap {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** The number of changes from this gap that lists have shown. */
+  /** The number of changes in this gap that lists have shown. */
   readonly found: number;
 }
 
-/** The facts about a gap that are known when it begins. */
+/** The facts that are known when a gap begins. */
 export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {
   readonly startedAt: Moment;
-  /** Returns the number of changes that lists have shown. */
+  /** Returns the number of changes that were found in lists. */
   readonly #found: () => number;
   /** The topics that are not connected. */
   readonly #down: Set<string>;
@@ -57,7 +57,7 @@ export class GapLog {
     this.#down.add(topic);
   }
 
-  /** Begins a gap, or extends the open one. The gap ends when every topic is connected. */
+  /** Starts a gap, or extends the open gap. The gap ends when every topic is connected. */
   begin({ startedMs, reason, wasReplayed }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
     const gap = this.open ?? { startedMs, reason, wasReplayed, foundBefore: this.#found() };
@@ -72,8 +72,8 @@ export class GapLog {
 
   /**
    * Closes the gap if the connection is back. Returns the closed gap. Returns undefined when the
-   * gap stays open, or when nothing was missed: the service resent every message, and the lists
-   * showed no change.
+   * gap stays open, or when nothing was missed, because the service resent every message and the
+   * lists showed no change.
    */
   close(): ClosedGap | undefined {
     const gap = this.open;

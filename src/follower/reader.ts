@@ -18,7 +18,7 @@ export type Steps<Answer, Result> = Generator<
 
 export type OnEnd<Result> = (result: Result, now: Moment) => void;
 
-/** Runs a generator that reads lists. Only one can run at a time. */
+/** Runs a generator that reads lists. Only one such generator can run at a time. */
 export class Reader<Answer, Result> {
   /** When the last response arrived. */
   protected now: Moment = { monotonicMs: 0, wallMs: 0 };
@@ -51,7 +51,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Continues the generator if its pause is over. */
+  /** Resumes the generator if its pause is over. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }

@@ -4,20 +4,26 @@
 import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
-/** A `modified` that is further ahead of the service's clock than this is wrong and is ignored. */
+/**
+ * A `modified` time that is further ahead of the service's clock than this is treated as wrong and
+ * ignored.
+ */
 const AHEAD_MS = 5_000;
 /**
  * How much the `Date` headers of the service may differ: they have whole seconds, and several
  * machines may answer.
  */
 const DATE_SLACK_MS = 3_000;
-/** The maximum number of stored times. Above it, every second time in the older half is dropped. */
+/**
+ * The maximum number of stored times. When there are more, every second time in the older half is
+ * dropped.
+ */
 const MOST_STEPS = 2_000;
 
 /**
  * Estimates the service's current time, and remembers the newest known `modified` at each moment.
- * Times of the service are in milliseconds since the epoch. `monotonicMs` is on the monotonic clock
- * of this machine.
+ * Service times are in milliseconds since the epoch. `monotonicMs` is on the monotonic clock of
+ * this machine.
  */
 export class ServiceTime {
   /**
@@ -29,8 +35,8 @@ export class ServiceTime {
   /** The service's time when the live stream was last opened. */
   #openedMs: number | undefined;
   /**
-   * The history of the newest known `modified`: each value, and since when it was known. In
-   * ascending order.
+   * The history of the newest known `modified`: each value, with the time since which it was known.
+   * In ascending order.
    */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
@@ -43,7 +49,7 @@ export class ServiceTime {
     return this.#steps.length > 0;
   }
 
-  /** Sets the service's clock by the `Date` header of a response. */
+  /** Sets the service's clock from the `Date` header of a response. */
   set(serviceMs: number, monotonicMs: number) {
     this.isTold = true;
     this.#openedMs = serviceMs;
@@ -63,7 +69,10 @@ export class ServiceTime {
       : undefined;
   }
 
-  /** Records the `modified` of a message or list item. Ignores times in the service's future. */
+  /**
+   * Records the `modified` of a message or list item. Ignores times that are in the future by the
+   * service's clock.
+   */
   learn(modifiedMs: number | undefined, monotonicMs: number) {
     const last = this.#steps.at(-1);
     if (modifiedMs === undefined || (last !== undefined && modifiedMs <= last.modifiedMs)) return;
@@ -78,14 +87,16 @@ export class ServiceTime {
     return monotonicMs + this.#aheadMs;
   }
 
-  /** Whether a `modified` can be right: it exists, and is not in the service's future. */
+  /**
+   * Whether a `modified` is plausible: it exists and is not in the future by the service's clock.
+   */
   isPlausible(modifiedMs: number | undefined, monotonicMs: number): boolean {
     return modifiedMs !== undefined && modifiedMs <= this.at(monotonicMs) + AHEAD_MS;
   }
 
   /**
-   * Returns the newest `modified` that was known at a moment. The result may be slightly too old;
-   * then more pages are read than necessary.
+   * Returns the newest `modified` that was known at a moment. The result may be slightly too old,
+   * in which case more pages are read than necessary.
    */
   newestAt(monotonicMs: number): number | undefined {
     return this.#steps.findLast(({ sinceMs }) => sinceMs <= monotonicMs)?.modifiedMs;

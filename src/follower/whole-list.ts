@@ -2,8 +2,8 @@
 // I/O.
 //
 // The result is complete when one pass through all pages returned as many bicycles as the service
-// counts, and none of them was older than the known data. A bicycle is gone when two complete
-// passes lack it, and no message about it arrived since the first one began.
+// counts, and none of them was older than the known data. A bicycle is gone when it is missing from
+// two complete passes, and no message about it has arrived since the first pass began.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -19,8 +19,8 @@ export interface WholeResult {
   /** Why the result is incomplete; undefined for a complete result. */
   readonly reason: string | undefined;
   /**
-   * The sum of the service's counts of all lists. Undefined when a list has no count or the result
-   * is incomplete.
+   * The sum of the service's counts of all lists. Undefined when any list has no count or the
+   * result is incomplete.
    */
   readonly total: number | undefined;
 }
@@ -45,14 +45,14 @@ interface Wanted {
   readonly dueMs: number;
 }
 
-/** To get a complete pass, the list is read at most this many times. */
+/** The maximum number of times that the list is read to get a complete pass. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
 /** The pause between the two passes that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
 /**
  * The pause before the list is read again. It grows from the first to the longest pause. The
- * constants with UNPROVEN apply after an incomplete result, and the others after a failed request.
+ * UNPROVEN constants apply after an incomplete result, the other constants after a failed request.
  */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -61,9 +61,9 @@ const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList extends Reader<WholeAnswer, WholeResult> {
   readonly #onProven: OnProven;
-  /** The next request to read the whole list; undefined when none is due. */
+  /** The next request to read the whole list; undefined when no request is due. */
   wanted: Wanted | undefined;
-  /** The number of bicycles read so far, and the counts of the lists that are known. */
+  /** The number of bicycles read so far, and the known list counts. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
   /**
@@ -89,7 +89,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Requests the whole list. It is read at once, but after an incomplete result only after a pause.
+   * Requests the whole list. The list is read immediately, or after a pause when the last result
+   * was incomplete.
    */
   want(reason: string, now: Moment) {
     if (this.isReading || this.wanted !== undefined) return;
@@ -100,14 +101,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Whether the whole list may be read now because the service counts another number of bicycles
-   * than expected. Such reads must not follow each other too quickly.
+   * Whether the whole list may be read now because the service's bicycle count is unexpected. These
+   * reads must not follow each other too quickly.
    */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins to read the whole list, and clears the request for it. */
+  /** Starts to read the whole list, and clears the request for it. */
   begin(now: Moment) {
     this.wanted = undefined;
     this.start(this.#read(now), now);
@@ -126,8 +127,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The bicycles of the first pass are kept for the second one. A bicycle that appears in either
-    // pass exists.
+    // The bicycles from the first pass are kept for the second pass. A bicycle that appears in
+    // either pass exists.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -222,8 +223,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Merges the bicycles of a page into the known data. Returns true when one of them is older than
-   * the known data, because the list is then stale.
+   * Merges the bicycles of a page into the known data. Returns true when any bicycle is older than
+   * the known data, which means that the list is stale.
    */
   #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
     const uuids: string[] = [];
@@ -268,7 +269,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 }
 
-/** Returns the sum of the counts, or undefined when one of them is unknown. */
+/** Returns the sum of the counts, or undefined when any count is unknown. */
 export function totalOf(counts: readonly (number | undefined)[]): number | undefined {
   return counts.reduce(
     (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),

@@ -28,7 +28,7 @@ export type Graticule = ReturnType<typeof graticule>;
 const MERIDIAN_DOTS = 32;
 const PARALLEL_DOTS = 24;
 
-/** Returns the meridians and parallels to draw in a view. They are at round degrees. */
+/** Returns the meridians and parallels to draw in a view, at round numbers of degrees. */
 export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const { width, height } = extent;
   const dotsPerDegree = view.worldDots / 360;
@@ -36,7 +36,7 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const cos = Math.cos((latitudeOf(view.y) * Math.PI) / 180);
   const parallelStep = smallestStep((PARALLEL_DOTS / dotsPerDegree) * cos);
   const meridians: Tick[] = [];
-  // A drawing that is wider than the world is empty at both sides. No meridians are drawn there.
+  // A drawing that is wider than the world is empty on both sides. No meridians are drawn there.
   const across = Math.min(width, view.worldDots);
   const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);

@@ -1,6 +1,6 @@
 // The address of a place on a public map.
 
-/** Returns the address of a map with a mark at the place. */
+/** Returns the URL of a map with a marker at the place. */
 export function mapLink([longitude, latitude]: readonly [
   longitude: number,
   latitude: number,

@@ -1,4 +1,4 @@
-// Web Mercator: maps places to points of a square world, and views of that world to dots. Also
+// Web Mercator: maps places to points in a square world, and views of that world to dots. Also
 // computes the distance between two places.
 
 /**
@@ -13,7 +13,7 @@ export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
 /** The smallest width of a fitted view. */
 const LEAST_METRES = 400;
-/** When a view shows all points, the empty margin at each edge, as a share of the view's size. */
+/** The empty margin at each edge of a view that shows all points, as a share of the view's size. */
 const MARGIN = 0.06;
 
 /**
@@ -106,8 +106,8 @@ export function metresPerDot({ y, worldDots }: View): number {
 }
 
 /**
- * Returns the view that shows all points, also when they lie on both sides of the antimeridian.
- * Without points, the view shows the world.
+ * Returns the view that shows all points, even when they lie on both sides of the antimeridian.
+ * Without points, the view shows the whole world.
  */
 export function fitView(points: readonly Point[], extent: Extent): View {
   if (points.length === 0)
@@ -133,8 +133,8 @@ export interface Bounds {
 }
 
 /**
- * Returns the smallest part of the world that contains all points. Needs at least one point. The
- * widest gap between neighbouring points, from west to east, is left outside this part.
+ * Returns the smallest part of the world that contains all points. Needs at least one point. This
+ * part excludes the widest gap between neighbouring points, from west to east.
  */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];

@@ -6,8 +6,8 @@ import { type ExactNumber, writtenNumber } from '../json/exact.js';
 type Ring = readonly (readonly (number | ExactNumber)[])[];
 
 /**
- * Returns a geometry in the form of GeoJSON, with plain numbers. Returns undefined for polygons
- * without an area. Other geometries are unchanged.
+ * Returns a geometry as GeoJSON, with plain numbers. Returns undefined for polygons without an
+ * area. Other geometries are unchanged.
  */
 export function asGeoJson(geometry: object | undefined): object | undefined {
   const { type } = (geometry ?? {}) as { type?: unknown };
@@ -35,7 +35,7 @@ export function polygonsOf(geometry: unknown): number[][][][] {
 
 /**
  * Returns the polygons of a geometry as `polygonsOf` does, or undefined when one of its polygons or
- * rings is not valid. Without the invalid part, the area would be a different one.
+ * rings is not valid. Without the invalid part, the area would be different.
  */
 export function wholePolygonsOf(geometry: unknown): number[][][][] | undefined {
   const polygons = partsOf(geometry);
@@ -145,7 +145,7 @@ function eastward(ring: number[][]): number {
   }, 0);
 }
 
-/** Returns a difference of longitudes as a value from -180 to 180. */
+/** Normalizes a longitude difference to the range from -180 to 180. */
 function shortWay(degrees: number): number {
   return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.round(degrees / 360);
 }

@@ -1,4 +1,4 @@
-// The largest towns as labels of a map. Larger towns are placed first.
+// The largest towns, for the labels on a map. Larger towns are placed first.
 
 import { type Extent, type Point, toDots, type View, worldX, worldY } from './projection.js';
 

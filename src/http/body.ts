@@ -6,13 +6,14 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The maximum size of one resource, either alone or as an item of a list. While an output format
- * prints an item, it needs ten times the memory of the item's text.
+ * The maximum size of one resource, either alone or as an item of a list. Printing an item in an
+ * output format needs ten times the memory of its text.
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
 /**
- * Reads at most this many bytes of an error response. The message is expected within these bytes.
+ * The maximum number of bytes that are read from an error response. The message is expected within
+ * these bytes.
  */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
@@ -21,14 +22,15 @@ export const TOO_BIG_CODE = 'EBODYTOOBIG';
 
 /**
  * Returns the error for a body that is too large, damaged, or compressed in an unknown way. The
- * error codes begin with `EBODY`.
+ * error codes start with `EBODY`.
  */
 function bodyError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code });
 }
 
 /**
- * Returns the compression that a `Content-Encoding` header names, or `identity` without the header.
+ * Returns the compression from the `Content-Encoding` header, or `identity` when there is no
+ * header.
  */
 export function codingOf(contentEncoding: string | undefined): string {
   return (contentEncoding ?? '').trim().toLowerCase() || 'identity';
@@ -52,7 +54,7 @@ function openDecoder(coding: string): Transform {
 
 /** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // The callback is empty, because the error is passed to the reader of the stream.
+  // The callback is empty, because the stream's reader gets the error.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
@@ -64,8 +66,8 @@ const MOST_RESERVED_BYTES = 1024 * 1024;
 
 /**
  * Opens a buffer that collects bytes up to a limit and doubles when it is full. Chunks are copied
- * and released at once, because keeping them would double the memory. `expectedBytes` is the
- * declared size of the body.
+ * and released immediately, because keeping them would double the memory. `expectedBytes` is the
+ * body's declared size.
  */
 function openStore(limitBytes: number, expectedBytes = 0) {
   let bytes = Buffer.allocUnsafeSlow(Math.min(limitBytes, MOST_RESERVED_BYTES, expectedBytes));
@@ -127,7 +129,7 @@ export async function collectBody(
   const bytes = store.bytes();
   if (error === undefined) return { bytes };
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
-  // An empty body is complete: a response to HEAD names a compression but has no body.
+  // An empty body is complete: a HEAD response declares a compression but has no body.
   if (isEmpty) return { bytes };
   return {
     bytes,
@@ -141,7 +143,7 @@ function declaredLength(headers: Readonly<Record<string, string>>): number {
   return Number.isSafeInteger(length) && length > 0 ? length : 0;
 }
 
-/** Returns the beginning of a body. Stops at the limit, or where the body fails. */
+/** Returns the first part of a body. Stops at the limit or at the first error. */
 export async function readBeginning(body: Readable, limitBytes: number): Promise<Buffer> {
   const store = openStore(limitBytes);
   try {

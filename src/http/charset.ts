@@ -1,4 +1,4 @@
-// Decodes the text of a response by its declared character set.
+// Decodes a response's text with the declared character set.
 
 import { FleetError, type Trace } from '../errors.js';
 import { decodeBytes, decodeForMessage } from '../system/charset.js';
@@ -41,7 +41,10 @@ export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHe
       trace,
       hint: 'the service must declare a charset such as utf-8 or iso-8859-1 in its Content-Type',
     });
-  const source = declared === undefined ? 'and it declares no other charset' : 'as it declares';
+  const source =
+    declared === undefined
+      ? 'and it declares no other charset'
+      : 'although it declares this charset';
   throw new FleetError('service', `the answer is not valid ${name}, ${source}`, {
     status,
     trace,

@@ -1,5 +1,5 @@
-// The HTTP client. Adds headers and the token, and handles timeouts, retries and redirects. It does
-// not know about bicycles.
+// The HTTP client. Adds headers and the token, and handles timeouts, retries and redirects. It
+// knows nothing about bicycles.
 
 import { FleetError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
@@ -35,8 +35,8 @@ export interface HttpLog {
 /** The timeouts, retries and page size of a client. */
 export interface ClientLimits {
   /**
-   * The time limit in milliseconds for each of three waits: connecting, the headers of the
-   * response, and a pause in its body.
+   * The time limit in milliseconds for each of three waits: for the connection, for the response
+   * headers, and for more of the body.
    */
   timeoutMs: number;
   /**
@@ -45,7 +45,7 @@ export interface ClientLimits {
    */
   deadlineMs?: number | undefined;
   /**
-   * The number of items per page (`--page-size`). It is added only to requests for lists; see
+   * The number of items per page (`--page-size`). It is added only to list requests; see
    * `openPageSizer`.
    */
   pageSize?: number | undefined;
@@ -73,8 +73,8 @@ export interface ClientOptions extends ClientLimits {
 export interface Client {
   readonly baseUrl: URL;
   /**
-   * Sends a request and returns the complete response. Throws a FleetError for a status other than
-   * 2xx, and when no response arrives. `retry.ts` decides whether a failed request is sent again.
+   * Sends a request and returns the complete response. Throws a FleetError when the status is not
+   * 2xx or no response arrives. `retry.ts` decides whether a failed request is sent again.
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /**
@@ -97,8 +97,8 @@ export interface Client {
 const DEADLINE_TIMEOUTS = 10;
 
 /**
- * Returns the URL of a request. Keeps the path prefix of the base URL, which `new URL('/x', base)`
- * would drop, and keeps trailing slashes.
+ * Returns a request's URL. Keeps the path prefix of the base URL, which `new URL('/x', base)` would
+ * drop, and keeps trailing slashes.
  */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
@@ -209,8 +209,8 @@ function headersOf(
 }
 
 /**
- * Sends a request once and reads the whole response. Follows redirects of a GET or HEAD request
- * within the same origin.
+ * Sends a request once and reads the whole response. Follows redirects within the same origin for
+ * GET and HEAD requests.
  */
 async function tryOnce(
   options: ClientOptions,
@@ -277,7 +277,8 @@ async function exchange(
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
     const { headers } = error.head;
-    // The headers of a failed response also appear in results, so their secrets are hidden.
+    // The secrets in a failed response's headers are hidden too, because these headers also appear
+    // in results.
     throw Object.assign(error, {
       head: {
         ...error.head,
@@ -288,8 +289,8 @@ async function exchange(
 }
 
 /**
- * The only headers that are shown when the request contained a secret. Any other header of the
- * response may repeat the secret, even in an altered form that `hide` does not find.
+ * The only headers that are shown when the request contained a secret. Any other response header
+ * may repeat the secret, even in an altered form that `hide` does not find.
  */
 const HARMLESS: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^content-type$/, /^[\w.+-]{1,40}\/[\w.+-]{1,40}(?:; ?charset=[\w-]{1,20})?$/],
@@ -303,7 +304,7 @@ function isHarmless(name: string, value: string): boolean {
   return HARMLESS.some(([names, values]) => names.test(name) && values.test(value));
 }
 
-/** Returns the headers of a response that can be shown, because they cannot contain a secret. */
+/** Returns the response headers that are safe to show, because they cannot contain a secret. */
 function harmlessHeaders(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => isHarmless(name, value)),
@@ -324,8 +325,8 @@ function withoutValues(headers: Headers): Headers {
 }
 
 /**
- * Converts a response for the caller and hides the tokens that the service repeats in it. Decodes
- * the body only when the caller reads its text.
+ * Converts a response for the caller and hides the tokens that the response repeats. Decodes the
+ * body only when the caller reads its text.
  */
 function toAnswer(
   { status, headers: sent, body }: WireAnswer,
@@ -345,7 +346,7 @@ function toAnswer(
     if (text !== undefined) return text;
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
-    // Drops the bytes of a JSON response after decoding, because bytes and text together need twice
+    // Drops the bytes of a JSON response after decoding, because keeping bytes and text needs twice
     // the memory. Also drops bytes that contain a secret. The getter `bytes` then encodes the text
     // again.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;

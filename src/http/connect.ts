@@ -13,7 +13,7 @@ type Target = buildConnector.Options;
 /** The maximum size of the headers of a response: four times Node's default. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** The open sockets and the number of DNS look-ups in progress. */
+/** The open sockets and the number of DNS lookups in progress. */
 export type Sockets = ReturnType<typeof openSockets>;
 
 /**
@@ -65,7 +65,7 @@ const MOST_SESSIONS = 100;
  * after `timeoutMs` without any data.
  */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  // The timeout also covers the DNS look-up and the TLS handshake.
+  // The timeout also covers the DNS lookup and the TLS handshake.
   const common = { lookup: sockets.lookUp, timeout: timeoutMs };
   const openTls = openTlsConnector(common);
   return withStream((options, callback) => {

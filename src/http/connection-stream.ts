@@ -17,8 +17,8 @@ class ConnectionStream extends Duplex {
   readonly #socket: Socket;
   readonly #interim = openInterimFilter();
   /**
-   * The error of the socket. The stream fails with it when undici has read all data that arrived
-   * before.
+   * The socket's error. The stream fails with this error after undici has read all data that
+   * arrived earlier.
    */
   #failure: Error | undefined;
 
@@ -75,7 +75,7 @@ class ConnectionStream extends Duplex {
   }
 
   /**
-   * undici calls `ref` and `unref` of its socket. An idle connection must not keep the process
+   * undici calls `ref` and `unref` on its socket. An idle connection must not keep the process
    * alive.
    */
   ref(): this {

@@ -12,14 +12,14 @@ export interface Seen {
 }
 
 /**
- * Remembers at least this many recent items, to recognise items that moved to the next page between
- * two requests. Fewer items than this move at a time.
+ * Remembers at least this many recent items, to recognise items that moved to the next page. Fewer
+ * items than this move between two requests.
  */
 export const RECENT_ITEMS = 5_000;
 
 /**
- * Opens a set that distinguishes new items from repeated ones. With a limit, it remembers only the
- * latest items, between `limit` and twice `limit`. Remembering a million items would take 100 MB.
+ * Opens a set that detects repeated items. With a limit, it remembers only the latest items: at
+ * least `limit`, and at most twice as many. Remembering a million items would take 100 MB.
  */
 export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   const keys = openSeenKeys(limit);

@@ -41,14 +41,14 @@ export interface WireAnswer extends Head {
 }
 
 /**
- * The error of a request without a complete response. `sent` is true when the request may have
+ * The error for a request that got no complete response. `sent` is true when the request may have
  * reached the service.
  */
 export class ExchangeError extends Error {
   readonly sent: boolean;
   /** The status and headers of the response, if they arrived before the body failed. */
   readonly head: Head | undefined;
-  /** The error code of Node or undici, or '' when there is none. */
+  /** The Node or undici error code, or '' when the error has no code. */
   readonly code: string;
 
   constructor(cause: unknown, sent: boolean, head?: Head) {
@@ -65,8 +65,8 @@ export class ExchangeError extends Error {
 export const DEADLINE_CODE = 'EDEADLINE';
 
 /**
- * Returns the error code, or the first code among the causes of the error. Returns '' when there is
- * none.
+ * Returns the error code, or the first code among the causes of the error. Returns '' when none of
+ * them has a code.
  */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
@@ -128,14 +128,14 @@ export function openExchange(
       highWaterMark: BUFFER_BYTES,
       read: () => controller?.resume(),
       destroy(error, done) {
-        // `destroy` is also called at the normal end of the body. Creating an error there too would
-        // take 5 % of the time of a bulk run.
+        // `destroy` is also called at the normal end of the body. Creating an error in that case
+        // too would take 5 % of a bulk run's time.
         if (!isOver) abort(error ?? new Error('the reader stopped'));
         done(error);
       },
     });
-    // The reader of the body receives the error. This listener prevents an uncaught error without a
-    // reader.
+    // The reader of the body receives the error. Without a reader, this listener prevents an
+    // uncaught error.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -207,8 +207,8 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
 }
 
 /**
- * Sends a request and reads the whole response. Rejects with an ExchangeError. An incomplete or too
- * large body does not fail an error response, because its status is enough.
+ * Sends a request and reads the whole response. Rejects with an ExchangeError. Does not reject when
+ * an error response has an incomplete or oversized body, because the status is sufficient.
  */
 export async function readWhole(
   dispatcher: Dispatcher,

@@ -7,7 +7,7 @@ import { redactAddress, traceOf } from './headers.js';
 import { isFromGateway, isTlsCode, isUnknownOutcome } from './retry.js';
 import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
-/** Returns the kind of error for an HTTP status (cli.md section 3). */
+/** Returns the error kind for an HTTP status (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
   if (status === 401 || status === 403) return 'auth';
   if (isGone({ status })) return 'not-found';
@@ -22,10 +22,10 @@ const HINTS: Readonly<Record<number, string>> = {
   407: 'put user and password into the address in HTTPS_PROXY or HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
   409: 'nothing was changed: check the current state and try again',
   406: 'the service does not speak the API version asked for; try another --api-version',
-  429: 'the service asks to slow down; try again later',
+  429: 'the service asks fleet to slow down; try again later',
 };
 
-/** `detail` keeps at most this many characters of an error body that is not JSON. */
+/** The maximum number of characters in `detail` from an error body that is not JSON. */
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 /**
@@ -43,9 +43,7 @@ const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'
 /** Messages that are nested more deeply than this are ignored. */
 const DEPTH_LIMIT = 6;
 
-/**
- * Returns all messages in an error body. A message about a field begins with the name of the field.
- */
+/** Returns all messages in an error body. A message about a field starts with the field's name. */
 function collectSentences(value: unknown, field: string | undefined, depth = 0): string[] {
   if (depth > DEPTH_LIMIT) return [];
   if (typeof value === 'string') {
@@ -55,7 +53,7 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   if (Array.isArray(value))
     return value.flatMap((element) => collectSentences(element, field, depth + 1));
   if (!isObject(value)) return [];
-  // Of {"message": "…", "code": "…"} only the message is printed, because the code is meant for
+  // For {"message": "…", "code": "…"} only the message is printed, because the code is meant for
   // programs.
   if (typeof value['message'] === 'string')
     return collectSentences(value['message'], field, depth + 1);
@@ -109,7 +107,7 @@ export interface Asked {
    * Whether the request changes something. Without a response, the outcome of a change is unknown.
    */
   isChange?: boolean;
-  /** A command for the hint. It shows whether the change was carried out. */
+  /** A command for the hint, which shows whether the change was carried out. */
   shownBy?: string | undefined;
   /** The server that received the request; `the service` by default. */
   whom?: string;
@@ -175,7 +173,7 @@ export function isGone({ status }: Pick<FleetError, 'status'>): boolean {
   return status === 404 || status === 410;
 }
 
-/** Returns the message that the service sent, or undefined when it sent none. */
+/** Returns the message that the service sent, or undefined when there is no message. */
 export function reasonIn({ message }: Pick<FleetError, 'message'>): string | undefined {
   return /: (.*)$/s.exec(message)?.[1];
 }
@@ -193,7 +191,7 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
 };
 
 /** The end of the error message when a change got no usable response. */
-const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
+const UNKNOWN_OUTCOME = 'it is unknown whether the request was carried out';
 
 function redirectFailure(
   status: number,
@@ -209,12 +207,12 @@ function redirectFailure(
     new URL(location, url).pathname === `${url.pathname}/`;
   const where = location === undefined ? '' : ` to ${foreignText(redactAddress(location))}`;
   const outcome = isChange === true ? `; ${UNKNOWN_OUTCOME}` : '';
-  const message = `the service redirects ${subject}${where}, and it is not followed${outcome}`;
+  const message = `the service redirects ${subject}${where}, and fleet does not follow redirects${outcome}`;
   const check =
     isChange === true && shownBy !== undefined ? `check before you retry: ${shownBy}; ` : '';
   const hint = isSlashMissing
-    ? `the final slash is missing: ${url.pathname}/`
-    : `${check}the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"`;
+    ? `add the missing final slash: ${url.pathname}/`
+    : `${check}fleet sends the token to no other address; if the service moved, set the new address with "fleet config set base_url URL"`;
   return new FleetError('service', message, {
     status,
     detail: null,
@@ -234,10 +232,10 @@ const CHECK_PROXY =
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
   ECONNREFUSED: [
     'connection refused',
-    'check that the service runs and that address and port are right',
+    'check that the service is running and that the address and the port are correct',
   ],
   ENOTFOUND: ['no such host', 'check the host name and your DNS'],
-  EAI_AGAIN: ['the name could not be looked up', 'check your network and DNS'],
+  EAI_AGAIN: ['the host name could not be resolved', 'check your network and DNS'],
   ECONNRESET: [
     'connection reset',
     'try again; if it keeps happening, a proxy or the service closes connections',
@@ -287,11 +285,11 @@ function explain(
     if (WRONG_SCHEME.test(message.slice(0, LONGEST_TLS_MESSAGE)))
       return [
         'the port does not speak https',
-        'check the port, and whether the address should begin with http:// ("fleet doctor" finds out)',
+        'check the port, or run "fleet doctor" to check whether the address should begin with http://',
       ];
     return [
       `the secure connection failed: ${foreignText(hide(message))}`,
-      "check the address and the machine's clock; a private certificate authority goes into NODE_EXTRA_CA_CERTS",
+      "check the address and the machine's clock; for a private certificate authority, set NODE_EXTRA_CA_CERTS",
     ];
   }
   const known = NETWORK_WORDS[code.startsWith('HPE_') ? 'HPE_INVALID_CONSTANT' : code];
@@ -314,8 +312,8 @@ const BODY_HINTS: Readonly<Record<string, string>> = {
  * Returns the error for a request without a usable response. If a signal was aborted (Ctrl-C),
  * returns its reason unchanged.
  *
- * @param hide hides secrets. The service controls the names in its certificate, and errors are also
- *   written to results, databases and other servers.
+ * @param hide hides secrets. This is needed because the service controls the names in its
+ *   certificate, and errors also reach results, databases and other servers.
  */
 export function networkFailure(
   error: ExchangeError,

@@ -43,24 +43,24 @@ const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /**
  * Matches the names of headers that contain secrets. Secret headers are recognised by their names,
- * because values such as `JWT …` rarely look like secrets to other programs.
+ * because other programs rarely recognise values such as `JWT …` as secrets.
  */
 const SECRET_HEADERS =
   /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;
 
 /**
- * Matches parameters of a query or a fragment whose names show that their values are secret. A
- * login page returns a token in the fragment.
+ * Matches query or fragment parameters whose names show that their values are secret. A login page
+ * returns a token in the fragment.
  */
 const SECRET_PARAMETER =
   /([?&#][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|passphrase|pwd|signature|(?<![a-z])(?:sig|pass|pw|pin|t?otp))=)[^&#]*/gi;
 
-/** Matches the user name and password in an address. */
+/** Matches the user name and password in a URL. */
 const USER_INFO = /\/\/[^/?#\s@]{1,500}@/g;
 
 /**
- * Hides the password and the secret parameters in an address, for `--verbose`, `--trace` and errors
- * about redirects. A service redirects to a file with a signature that anybody can use.
+ * Hides the password and the secret parameters in a URL, for `--verbose`, `--trace` and errors
+ * about redirects. A service may redirect to a file with a signed URL that anyone can use.
  */
 export function redactAddress(address: string): string {
   return address

@@ -5,7 +5,7 @@ const LONGEST_HEAD_BYTES = 64 * 1024;
 const INTERIM = /^HTTP\/1\.\d 1\d\d/;
 const CONTINUE = /^HTTP\/1\.\d 100/;
 const SWITCHING = /^HTTP\/1\.\d 101/;
-/** The number of bytes that are needed to recognise the status: the length of `HTTP/1.1 100`. */
+/** The number of bytes needed to recognise the status: the length of `HTTP/1.1 100`. */
 const STATUS_BYTES = 12;
 
 export interface InterimFilter {
@@ -24,7 +24,7 @@ export interface InterimFilter {
 
 /**
  * Opens a filter that removes `100 Continue` responses. A client must ignore them even if it did
- * not ask for them (RFC 9110, 15.2), but undici 7 does not.
+ * not ask for them (RFC 9110, 15.2), but undici 7 does not do this.
  */
 export function openInterimFilter(): InterimFilter {
   let isAtStart = true;

@@ -38,13 +38,14 @@ export function unexpected(
 
 const EXPECTED = 'where JSON was expected';
 
-/** Describes a body by this many of its first characters. */
+/** The number of characters at the start of a body that are used to describe it. */
 const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
   if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
   const beginning = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
-  // Secrets are hidden before the text is cut, because half a secret would not be recognised.
+  // Secrets are hidden before the text is truncated, because a partial secret would not be
+  // recognised.
   const text = answer.hide?.(beginning) ?? beginning;
   if (text === '') return `an empty body ${EXPECTED}`;
   if (text.startsWith('<')) return `${describeHtml(text)} ${EXPECTED}`;
@@ -53,8 +54,8 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
 }
 
 /**
- * Returns the items of a list with their original texts. `array` is the parsed list, and its text
- * begins at index `at`.
+ * Returns a list's items with their original text. `array` is the parsed list, and its text starts
+ * at index `at`.
  */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
   const texts = splitArray(text, at)?.texts ?? [];

@@ -5,7 +5,7 @@ const TOKEN_END = /[ \t,;=]/;
 
 interface Link {
   target: string;
-  /** The parameters by name, in lower case. The first parameter counts when a name occurs twice. */
+  /** The parameters by name, in lower case. When a name occurs twice, the first value is used. */
   parameters: ReadonlyMap<string, string>;
 }
 

@@ -10,8 +10,8 @@ export type { Dispatcher };
 export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
 /**
- * Opens the network. `timeoutMs` limits each connection attempt including TLS. Passwords of the
- * proxies that are used are added to `secrets`.
+ * Opens the network. `timeoutMs` limits each connection attempt including TLS. Adds the passwords
+ * of the used proxies to `secrets`.
  */
 export async function openNetwork(
   env: NodeJS.ProcessEnv,
@@ -62,7 +62,7 @@ export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
 
 /**
  * Returns the error that closes the connections. Its stack is empty, because Node would otherwise
- * spend time on building one.
+ * spend time building one.
  */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });

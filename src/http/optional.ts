@@ -3,14 +3,14 @@
 import { FleetError } from '../errors.js';
 
 /**
- * The kinds of errors which mean that the service does not have a resource, or does not offer it to
- * this token.
+ * The error kinds that mean that the service does not have a resource, or does not offer it to this
+ * token.
  */
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
  * Returns the result, or undefined when the service does not offer the resource. With `isUnknown`,
- * only errors for which it returns true count as "not offered"; other errors are thrown.
+ * only errors for which it returns true are treated as "not offered"; other errors are thrown.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,
@@ -19,8 +19,8 @@ export async function ifOffered<T>(
   return asked.catch((error: unknown) => {
     if (
       error instanceof FleetError &&
-      // An error without a status does not come from the service. An example is the failed renewal
-      // of a token.
+      // An error without a status does not come from the service, for example a failed token
+      // renewal.
       error.status !== undefined &&
       isUnknown(error) &&
       (NOT_OFFERED.includes(error.kind) || error.status === 501)

@@ -1,4 +1,4 @@
-// Chooses the page size of lists. Reads several pages in large pages, and falls back to the default
+// Chooses the page size of lists. Reads long lists in large pages, and falls back to the default
 // size when the service refuses a page size.
 
 import { FleetError } from '../errors.js';
@@ -33,8 +33,8 @@ export function openPageSizer(chosen: number | undefined) {
     ): HttpRequest {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
-      // A page size in the query of the request has priority. A query with a page number is not
-      // changed, because a page with this number contains other items when pages are larger.
+      // A page size in the request's query takes precedence. A query with a page number is not
+      // changed, because a larger page with the same number contains different items.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))
@@ -46,7 +46,7 @@ export function openPageSizer(chosen: number | undefined) {
       return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
     /**
-     * Sends a request with a page size. When the service answers 400, retries without the page
+     * Sends a request with a page size. When the service returns 400, retries without the page
      * size. After a successful retry, later requests omit the page size too.
      */
     async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {

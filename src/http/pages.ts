@@ -22,8 +22,8 @@ export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
 
 /**
  * Parses one page of a list. Accepts a bare array and an envelope, because section 4 of the
- * interface shows both. Also reads envelopes of other services and `Link` headers. Throws a
- * FleetError of kind `service` for any other body.
+ * interface description shows both. Also reads envelopes of other services and `Link` headers.
+ * Throws a FleetError of kind `service` for any other body.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
   const { headers, trace } = answer;
@@ -79,7 +79,7 @@ function itemsIn(body: unknown): unknown[] | undefined {
 /** Parses a page item by item. Throws a FleetError that says why the page is invalid. */
 function readByItem<T>(answer: HttpAnswer): ParsedPage<T> {
   const split = splitPage(answer);
-  // Without a list in the text, the whole text is parsed to find the reason.
+  // When the text contains no list, the whole text is parsed to find the reason.
   const body = readJson(answer, split?.rest);
   if (!isObject(body) && !Array.isArray(body))
     throw unexpected(answer, 'neither a page nor an array');
@@ -87,7 +87,7 @@ function readByItem<T>(answer: HttpAnswer): ParsedPage<T> {
   return { envelope: isObject(body) ? body : {}, items: itemsOf<T>(answer, split.texts) };
 }
 
-/** Returns when the service wrote a response, by its headers. */
+/** Returns the time at which the service wrote a response, according to its headers. */
 function dateOf(headers: HttpAnswer['headers']): AnswerDate {
   const age = Number(headers['age'] ?? 0);
   return {
@@ -105,7 +105,7 @@ function objectAt(envelope: Envelope, field: string): Envelope {
 
 /**
  * Returns the next link of an envelope without parsing it. Returns null or '' on the last page, and
- * undefined when the envelope has no such field.
+ * undefined when the envelope has no field for it.
  */
 function findNext(envelope: Envelope): unknown {
   const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
@@ -121,7 +121,10 @@ function findNext(envelope: Envelope): unknown {
   return links.find((link) => link !== null && link !== '') ?? links[0];
 }
 
-/** Returns the total number of items that an envelope names, or undefined when it names none. */
+/**
+ * Returns the total number of items that an envelope states, or undefined when the envelope states
+ * no total.
+ */
 function findCount(envelope: Envelope): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
@@ -141,9 +144,8 @@ function findCount(envelope: Envelope): number | undefined {
 }
 
 /**
- * Whether the count of a page can be the total of the list. Some services send the number of items
- * on the page instead. Returns false when this is certain: a next page exists although this page
- * already has `count` items.
+ * Whether a page's count can be the list's total. Some services send the number of items on the
+ * page instead. Returns false when a next page exists although this page already has `count` items.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;
@@ -152,14 +154,14 @@ export function hasTotal({ count, items, next }: Page<unknown>): boolean {
 
 /**
  * The maximum number of items on a page. Each item needs memory in addition to its text: 64 MB of
- * empty items would take 2.7 GB. Items with a UUID have at least 50 characters, so real pages of 64
+ * empty items would need 2.7 GB. Items with a UUID have at least 50 characters, so real pages of 64
  * MB hardly exceed this limit.
  */
 const MOST_ITEMS = 1_500_000;
 
 /**
- * Splits the text of a page into its items and the text around them. Returns undefined when the
- * text contains no array of items.
+ * Splits a page's text into its items and the surrounding text. Returns undefined when the text
+ * contains no array of items.
  */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
   const { text } = answer;
@@ -176,7 +178,7 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   return { rest: restOf(text, split), texts: split.texts };
 }
 
-/** Returns the text of a page without its items: an empty array replaces them. */
+/** Returns a page's text with an empty array in place of its items. */
 function restOf(text: string, { start, end }: SplitArray): string {
   return `${text.slice(0, start)}[]${text.slice(end)}`;
 }
@@ -219,8 +221,8 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
 }
 
 /**
- * The prototype of the items of large pages. It parses an item's text on each access. A getter per
- * item would need more memory than the item.
+ * The prototype of the items of large pages. It parses an item's JSON text on each access. A getter
+ * per item would need more memory than the item.
  */
 const LARGE_ITEM = {
   json: '',
@@ -267,8 +269,8 @@ export function pageNumber(query: Query): number | undefined {
 }
 
 /**
- * Whether the next page differs from the previous one only by its number. A link can also contain a
- * cursor; then the numbers of later pages are not enough to request them.
+ * Whether the link to the next page differs from the previous link only in the page number. A link
+ * can also contain a cursor. Later pages then cannot be requested by number.
  */
 function isNumbered(before: Query, next: Query): boolean {
   return next.every(
@@ -282,8 +284,8 @@ function withPage(query: Query, page: number): Query {
 }
 
 /**
- * The number of pages that are requested ahead. It hides a latency of 20 ms and does not overload
- * the service.
+ * The number of pages that are requested ahead. This number hides a latency of 20 ms and does not
+ * overload the service.
  */
 export const PAGES_AHEAD = 10;
 
@@ -298,13 +300,13 @@ export interface PageOptions {
    */
   limit?: number;
   /**
-   * The items that an earlier read of the list returned. New items are added. Use a set with a
-   * limit to bound the memory.
+   * The items that an earlier read of the list returned. New items are added. Use a set with a size
+   * limit to bound memory use.
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read. Callers set it when they read a list again. Most items are
-   * then known, so many pages without new items are not an error.
+   * The maximum number of pages to read. Callers set it when they read a list again: most items are
+   * already known, so many pages without new items are not an error.
    */
   mostPages?: number;
 }
@@ -317,8 +319,8 @@ export interface ListPage<T> extends Page<T> {
 /** After this many consecutive pages without a new item, the list is considered endless. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
 /**
- * A list is considered endless when it returns more than twice its count plus this many items. The
- * margin allows a small list to grow while it is read.
+ * A list is considered endless when it returns more items than twice its count plus this number.
+ * The margin allows a small list to grow while it is read.
  */
 const MOST_BEYOND_COUNT = 1_000;
 
@@ -369,7 +371,7 @@ export async function* followPages<T>(
       const page: Page<T> = readPage<T>(answer);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
-      // An item without a uuid may be repeated on purpose, so it always counts as new.
+      // An item without a uuid may be repeated on purpose, so it is always treated as new.
       const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;
@@ -380,8 +382,8 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // When a list is read again, most of its items are known. Pages without new items are then
-        // not an error.
+        // When a list is read again, most of its items are already known, so pages without new
+        // items are not an error.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -411,7 +413,7 @@ export async function* followPages<T>(
   }
 }
 
-/** Observed: the service answers a page beyond the end of a list with 404 "Invalid page.". */
+/** Observed: the service returns 404 "Invalid page." for a page beyond the end of a list. */
 function isPageGone(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.status === 404;
 }
@@ -436,8 +438,8 @@ function openQueue(
   return {
     take(query: Query): Promise<HttpAnswer> {
       const page = early.get(keyOf(query));
-      // The next link names an unexpected page, so the numbers of the pages that were requested
-      // ahead are wrong. These pages are dropped.
+      // The next link points to an unexpected page, so the prefetched pages have the wrong numbers
+      // and are dropped.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
       return (
@@ -454,7 +456,8 @@ function openQueue(
         // Requests a page ahead of time with a size limit. If the page is larger, it is requested
         // again when it is needed.
         const page = start(query, { limitBytes: LARGE_CHARACTERS });
-        // A page that nobody awaits may fail. This prevents an unhandled rejection.
+        // The request for a page may fail while no caller awaits it. This prevents an unhandled
+        // rejection.
         page.catch(() => {});
         early.set(keyOf(query), page);
       }
@@ -463,10 +466,10 @@ function openQueue(
   };
 }
 
-/** Controls how many pages are requested ahead, depending on how fast the service answers. */
+/** Controls how many pages are requested ahead, depending on the service's response time. */
 interface Window {
   size(): number;
-  /** Sends a request, and adapts the number of pages to the time until its response. */
+  /** Sends a request, and adjusts the number of pages to its response time. */
   measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
 }
 
@@ -477,7 +480,7 @@ const NOISE_MS = 250;
 
 /**
  * Opens a window of at most `most` pages. A slow response halves the window, because the service is
- * busy or limits the rate (429). Every other response adds one page.
+ * busy or is rate limiting (429). Every other response adds one page.
  */
 function openWindow(most: number, clock: Pick<Clock, 'monotonicMs'>): Window {
   let size = most;

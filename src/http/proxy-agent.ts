@@ -47,8 +47,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
       ) => Promise<Dispatcher.ConnectData>;
-      // When a proxy closes the connection on CONNECT, undici reconnects at once and without end. A
-      // different error code stops this.
+      // When a proxy closes the connection on CONNECT, undici reconnects immediately and endlessly.
+      // A different error code prevents this.
       const dial = (connectOptions: Dispatcher.ConnectOptions) =>
         connect(connectOptions).then(
           (tunnel) => {

@@ -25,8 +25,8 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, 
 }
 
 /**
- * Parses the URL of a proxy. The default scheme is http, as in curl. Throws a FleetError of kind
- * `config` that does not quote the URL, because it may contain a password.
+ * Parses a proxy URL. The default scheme is http, as in curl. Throws a FleetError of kind `config`
+ * that does not quote the URL, because it may contain a password.
  */
 function readProxy(variable: string, text: string): URL {
   const address = text.includes('://') ? text : `http://${text}`;
@@ -38,7 +38,7 @@ function readProxy(variable: string, text: string): URL {
     // The original error is dropped, because it quotes the password.
   }
   const hint =
-    'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
+    'use an address such as http://proxy.example.com:3128, write % in the user name or password as %25, or unset the variable';
   throw configError(`${variable} is not the address of an http or https proxy`, hint);
 }
 
@@ -64,8 +64,9 @@ export function secretsOfProxy(proxy: URL): string[] {
 }
 
 /**
- * Reads the proxy settings of the environment. HTTP_PROXY also applies to https when HTTPS_PROXY is
- * not set. `routeTo` throws a FleetError of kind `config` when the proxy for an address is invalid.
+ * Reads the proxy settings from the environment. HTTP_PROXY also applies to https when HTTPS_PROXY
+ * is not set. `routeTo` throws a FleetError of kind `config` when the proxy for an address is
+ * invalid.
  */
 export function openRoutes(env: NodeJS.ProcessEnv): {
   hasProxy: boolean;

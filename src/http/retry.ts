@@ -1,10 +1,10 @@
-// Decides whether and when a failed request is sent again.
+// Decides whether and when to retry a failed request.
 
 import { doublingPauseMs } from '../system/clock.js';
 import { DEADLINE_CODE } from './exchange.js';
 import { COMMAND_OVER_CODE } from './network.js';
 
-/** The outcome of a failed try: an error response, or no response. */
+/** The outcome of a failed attempt: an error response, or no response. */
 export type TryEnd =
   | {
       status: number;
@@ -19,7 +19,7 @@ export type TryEnd =
     };
 
 export interface TryState {
-  /** Whether the request changes nothing (GET and HEAD). */
+  /** Whether the request is read-only (GET or HEAD). */
   isSafe: boolean;
   /** The number of retries so far, and the maximum. */
   repetitions: number;
@@ -31,7 +31,7 @@ export interface TryState {
 export type RetryDecision =
   /**
    * Do not send the request again. `askedMs` is set when the service asked for a longer pause than
-   * fleet waits. The error then reports this pause.
+   * fleet accepts. The error then reports this pause.
    */
   | { next: 'give-up'; askedMs?: number }
   /** Send the request again immediately, with a newer token. This does not count as a retry. */
@@ -65,12 +65,12 @@ export function isUnknownOutcome(status: number): boolean {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** The longest `Retry-After` that fleet waits for. Longer ones are reported to the user. */
+/** The longest `Retry-After` that fleet waits for. Longer waits are reported to the user. */
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
 /**
- * Decides what to do after a failed try. A change is sent again only when the service certainly did
- * not carry it out: after 401 with a newer token, after 429, and when no connection was established
+ * Decides what to do after a failed attempt. A change is resent only when the service cannot have
+ * carried it out: after 401 with a newer token, after 429, and when no connection was established
  * (cli.md section 4, promise 1).
  *
  * @param wallMs the current time, for a `Retry-After` with a date

@@ -1,18 +1,18 @@
-// Prepares texts from servers for error messages: shortens them and puts them on one line.
+// Prepares server text for error messages: shortens it and puts it on one line.
 
-/** Searches at most this many characters for the title of an HTML page. */
+/** The maximum number of characters that are searched for the title of an HTML page. */
 const WINDOW_CHARACTERS = 64 * 1024;
 
 /** The maximum length of a server's text in an error message. */
 const LINE_LENGTH_CHARACTERS = 500;
 
 /**
- * Reads at most this many characters to fill a line. This is more than the length of a line,
+ * The maximum number of characters that are read to fill a line. This is more than a line's length,
  * because white space is collapsed.
  */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 
-/** Returns the beginning of a text. Does not end in the middle of a surrogate pair. */
+/** Returns the first part of a string. Never splits a surrogate pair. */
 export function cutTo(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -20,7 +20,7 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Shortens a text from a server and puts it on one line, for an error message. Every text from the
+ * Shortens text from a server and puts it on one line, for an error message. All text from the
  * service, a proxy or a login page must pass through this function.
  */
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
@@ -31,7 +31,7 @@ export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): stri
     : `${cutTo(line, length - 1)}…`;
 }
 
-/** Whether a text is an HTML page, by its content type or its first characters. */
+/** Whether a string is an HTML page, judging by its content type or first characters. */
 export function isHtml(text: string, contentType = ''): boolean {
   return (
     /\bhtml\b/i.test(contentType.slice(0, 200)) ||

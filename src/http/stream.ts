@@ -1,6 +1,6 @@
 // Follows a live stream. Keeps one connection for each topic, and reports the events in order.
 //
-// This file opens the connections; stream/machine.ts decides when to connect again.
+// This file opens the connections; stream/machine.ts decides when to reconnect.
 
 import { asFleetError, FleetError } from '../errors.js';
 import { sleep } from '../system/clock.js';
@@ -16,11 +16,11 @@ export interface TopicTarget {
   url: URL;
 }
 
-/** A subscription to a topic. Its events carry the name of this topic. */
+/** A subscription to a topic. Its events contain the topic's name. */
 export interface Subscription extends TopicTarget {
   /**
    * Returns the topics to which this token can subscribe in place of the requested one. They are
-   * tried in order: after a 403, the next one.
+   * tried in order: after a 403, the next topic is tried.
    */
   targets?(token: string): readonly TopicTarget[];
 }
@@ -29,7 +29,7 @@ export interface StreamOptions extends ConnectionContext {
   tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
-  /** Ends all subscriptions when it is aborted. */
+  /** Aborting this signal ends all subscriptions. */
   signal: AbortSignal;
   /** Receives each event. `size` is its length in characters. */
   emit(event: StreamEvent, size?: number): void;
@@ -43,7 +43,7 @@ export interface StreamOptions extends ConnectionContext {
 /**
  * Returns the headers of a subscription without the last event id. Without a token, the
  * subscription is anonymous. The Accept header contains the version (section 9), because section
- * 4.6 says that headers work as for ordinary requests. Assumed: the version applies to the stream
+ * 4.6 says that headers work as in ordinary requests. Assumed: the version applies to the stream
  * and to JSON, which is used for errors.
  */
 export function streamHeaders(apiVersion: string, token: string | undefined): Headers {
@@ -57,10 +57,10 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
  * permanently.
  *
  * Permanent reasons are 204, 401 with a renewed token, 403, 404, other 4xx, and a permanent token
- * failure at the start. A 4xx is retried in two cases: soon after connections that lasted a minute,
- * and when the request sent an old event id. Other failures are always retried: the end of the
- * stream, network errors, 408, 429, 5xx, a wrong content type, the idle limit, and a temporary
- * token failure. Each connection asks for the token again.
+ * failure at the start. A 4xx is retried in two cases: soon after a connection that lasted a
+ * minute, and when the request contained an old event id. Other failures are always retried: the
+ * end of the stream, network errors, 408, 429, 5xx, a wrong content type, the idle limit, and a
+ * temporary token failure. Each connection asks for the token again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
@@ -73,15 +73,15 @@ export async function followStream(options: StreamOptions): Promise<void> {
   const topics = subscriptions.map((each) =>
     followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each),
   );
-  // When one topic is closed permanently, all topics end. Otherwise the user would not notice that
-  // a requested topic is missing.
+  // When one topic is closed permanently, all topics are closed. Otherwise the user would not
+  // notice that a requested topic is missing.
   await Promise.race([ended, ...topics]).finally(() => {
     signal.removeEventListener('abort', end);
     end();
   });
 }
 
-/** Connects to a topic again and again, until it is closed permanently or the signal is aborted. */
+/** Keeps reconnecting to a topic until the topic is closed permanently or the signal is aborted. */
 function followTopic(options: StreamOptions, subscription: Subscription): Promise<void> {
   const { clock, emit, signal } = options;
   const { topic } = subscription;

@@ -9,17 +9,17 @@ import type { FleetError, Trace } from '../errors.js';
 export type Query = readonly (readonly [name: string, value: string])[];
 
 export interface HttpRequest extends RequestWords, RequestCourse {
-  /** The method; GET by default. Only GET and HEAD can always be retried. */
+  /** The method; GET by default. Only GET and HEAD are always safe to retry. */
   method?: string;
-  /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
+  /** The path below the base URL, including its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
-   * Whether `path` begins at the root of the server, so that the path of the base URL is not put
-   * before it. True for paths that come from a complete URL.
+   * Whether `path` starts at the server root, so that the base URL's path is not prepended. True
+   * for paths from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
-  /** The body as JSON text. It is sent as application/json. */
+  /** The request body as JSON, sent as application/json. */
   body?: string;
   /**
    * Whether the body contains a secret. If so, `--verbose` does not show it, and errors do not
@@ -55,15 +55,16 @@ interface RequestCourse {
   /** A signal that cancels this request. It is used instead of the client's signal. */
   signal?: AbortSignal;
   /**
-   * The maximum size of the response after decompression; 64 MB by default. A larger response fails
-   * with the kind `service` and the response's status.
+   * The maximum size of the response after decompression; 64 MB by default. A larger response
+   * causes an error of kind `service` with the response's status.
    */
   limitBytes?: number;
   /** The maximum number of retries of this request. The settings contain the default. */
   retries?: number;
   /**
-   * Replaces the client's pause before a retry, so that a caller can slow down its other requests
-   * too. The client still decides whether to retry. An error from this function ends the request.
+   * Replaces the client's pause before a retry, so that a caller can also slow down its other
+   * requests. The client still decides whether to retry. An error from this function ends the
+   * request.
    */
   pause?(milliseconds: number, failure: FleetError): Promise<void>;
   /**
@@ -87,8 +88,8 @@ export interface RequestPreview {
 /** A complete response. For a status other than 2xx, `send` throws a FleetError instead. */
 export interface HttpAnswer {
   /**
-   * Hides the secrets of the run in a text. Errors call it before they shorten a quotation from the
-   * body, because half a secret would not be recognised.
+   * Hides the run's secrets in a string. Errors call this function before they shorten a quotation
+   * from the body, because a partial secret would not be recognised.
    */
   hide?(text: string): string;
   status: number;
@@ -139,8 +140,8 @@ export interface Tokens {
   /** Returns the token for the next request. */
   get(): Promise<string>;
   /**
-   * Returns a newer token after a 401, or undefined when there is none. Rejects when the source of
-   * the token fails.
+   * Returns a newer token after a 401, or undefined when there is no newer token. Rejects when the
+   * token source fails.
    */
   renew(refused: string): Promise<string | undefined>;
 }

@@ -15,7 +15,7 @@ export interface Verbs {
   /** The noun in messages: `transition` or `action`. */
   kind: string;
   known: readonly string[];
-  /** The transitions that are hard to undo; the user must confirm them by typing a word. */
+  /** The transitions that are hard to undo. The user must type a word to confirm them. */
   grave?: readonly string[];
   /** Whether unknown transitions are sent to the service (`--allow-unknown`). */
   mayBeUnknown: boolean;
@@ -24,7 +24,7 @@ export interface Verbs {
 /**
  * Parses the arguments `<bicycle...> <transition>`. Returns the transition, and the bicycles or the
  * input that names them. Throws a FleetError of kind `usage` for any other arguments, before fleet
- * asks or sends anything.
+ * asks the user or sends anything.
  */
 export function readWords(
   words: readonly string[],
@@ -54,19 +54,19 @@ export function readWords(
   if (isDash && texts.length > 1)
     throw usageError(
       '- cannot be combined with other arguments',
-      `name the ${many}, or pipe all of them in`,
+      `pass the ${many} as arguments, or write all of them to stdin`,
     );
   if (flags.from !== undefined && !isDash && texts.length > 0)
     throw usageError(
       '--from cannot be combined with other arguments',
-      `name the ${many}, or put all of them into the file`,
+      `pass the ${many} as arguments, or put all of them into the file`,
     );
   const source = readInputSource(flags, isDash);
   if (source !== undefined) return { targets: source, name };
   if (texts.length === 0)
     throw usageError(
       `no ${one} given for "${name}"`,
-      `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
+      `pass a UUID before the ${kind}, as in "fleet ${many} act UUID ${name}", or pass - to read UUIDs from stdin`,
     );
   refuseFileNames(texts);
   return { targets: texts, name };
@@ -93,7 +93,7 @@ function quoteWord(word: string): string {
 
 /**
  * Parses the `--field NAME=VALUE` flags. Returns the fields for the request body; every value is a
- * text. Throws a FleetError of kind `usage` for an invalid flag.
+ * string. Throws a FleetError of kind `usage` for an invalid flag.
  */
 export function readFields(texts: readonly string[] = []): { readonly [name: string]: string } {
   const fields = new Map<string, string>();
@@ -108,7 +108,7 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
       );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
     // Users may write `--field dry_run=true` by mistake. A service that ignores this field would
-    // carry out the action, and its answer would look the same.
+    // carry out the action, and its response would look the same.
     if (name === 'dry_run')
       throw usageError(
         '--field cannot set dry_run',

@@ -1,12 +1,12 @@
-// Converts the stored values of workbook cells to texts.
+// Converts the stored values of workbook cells to strings.
 
 import { DAY_MS } from '../system/time-units.js';
 import type { FormatPart, NumberFormat } from './number-format.js';
 
-/** The text of a cell, or the reason why it cannot be read exactly. */
+/** A cell's text, or the reason why the cell cannot be read exactly. */
 export type CellText = { readonly text: string } | { readonly problem: string };
 
-/** The year from which a workbook counts its dates. Old Excel for Mac counts from 1904. */
+/** The base year for a workbook's dates. Old Excel for Mac counts from 1904. */
 export type DateSystem = 1900 | 1904;
 
 /** The serial number of 1900-02-29. Excel has this date, although 1900 was not a leap year. */
@@ -14,7 +14,7 @@ const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 /** Excel cannot store integers of this size or larger exactly, because it keeps only 15 digits. */
 const SMALLEST_INEXACT_INTEGER = 1e15;
-/** The maximum number of decimal digits that identify a double. */
+/** The maximum number of decimal digits needed to identify a double. */
 const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
@@ -58,7 +58,7 @@ function significantDigits(decimal: string): number {
   return digits.replace(/^0+/, '').replace(/0+$/, '').length;
 }
 
-/** Puts the digits of an integer in the places of its number format, from right to left. */
+/** Fills the digit places of a number format with the digits of an integer, from right to left. */
 function pad(value: number, parts: readonly FormatPart[], addsSign: boolean): string {
   const places = parts.filter((part) => 'digit' in part).length;
   const digits = String(Math.abs(value)).padStart(places, '0');
@@ -93,7 +93,9 @@ function timeOfSerial(serial: number, dates: DateSystem): number {
   return dayZero + serial * DAY_MS;
 }
 
-/** Returns a time without zone: `2026-03-01T08:30:00`. Leaves out milliseconds that are zero. */
+/**
+ * Returns a time without zone: `2026-03-01T08:30:00`. Omits the milliseconds when they are zero.
+ */
 function localTimeOf(iso: string): string {
   return iso.replace(/(?:\.000)?Z$/, '');
 }
@@ -115,7 +117,10 @@ export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   return { text: `${day}T${(clock ?? '00:00:00').replace(/\.0+$/, '')}` };
 }
 
-/** Whether the date and the time exist. `Date` alone would turn 2026-02-30 into 2026-03-02. */
+/**
+ * Whether the date and the time exist. Without this check, `Date` would turn 2026-02-30 into
+ * 2026-03-02.
+ */
 function isRealTime(day: string, clock: string): boolean {
   const time = Date.parse(`${day}T${clock}Z`);
   if (Number.isNaN(time)) return false;
@@ -124,7 +129,7 @@ function isRealTime(day: string, clock: string): boolean {
 
 /**
  * Decodes escapes such as `_x000D_` (ST_Xstring of ECMA-376). The escape `_x005F_` is an
- * underscore, so `_x005F_x0041_` means the text `_x0041_`.
+ * underscore, so `_x005F_x0041_` stands for the literal text `_x0041_`.
  */
 export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text;

@@ -4,10 +4,10 @@ import { parse } from 'csv-parse/sync';
 import { splitTimeHeader } from '../terminal/formats/xlsx-cell.js';
 import { type RowPlace, UnreadableInput } from './row.js';
 
-/** Searches at most this many characters of a header for its delimiter. */
+/** The maximum number of header characters that are searched for the delimiter. */
 const HEADER_CHARACTERS = 64 * 1024;
 
-/** The accepted delimiters. Spreadsheets in many European locales write semicolons. */
+/** The accepted delimiters. Spreadsheets use semicolons in many European locales. */
 const DELIMITERS = [',', ';', '\t'] as const;
 
 /** The parsed header of a CSV file. */
@@ -18,8 +18,8 @@ export interface Header {
 }
 
 /**
- * Returns the delimiter that occurs most often in the header outside quotes. Returns a comma when
- * there is none.
+ * Returns the most frequent delimiter in the header, outside quotes. Returns a comma when the
+ * header has no delimiter.
  */
 export function findDelimiter(text: string): string {
   const line = text.slice(0, HEADER_CHARACTERS).replace(/"[^"]*"/g, '');
@@ -39,15 +39,15 @@ export function readHeader(line: string, place: RowPlace, separator: string | un
 
 /**
  * Normalizes a heading for comparisons: trims it, and converts it to lower case. Removes the time
- * zone that fleet's own workbooks add: `created (Europe/Berlin)`.
+ * zone that fleet adds in its workbooks: `created (Europe/Berlin)`.
  */
 export function normalizeHeading(heading: string): string {
   return splitTimeHeader(heading.trim()).field.trim().toLowerCase();
 }
 
 /**
- * Whether a line has an odd number of quotes. Then a quoted cell with line breaks begins or ends in
- * this line.
+ * Whether a line has an odd number of quotes, which means that a quoted cell with line breaks
+ * starts or ends in this line.
  */
 export function hasOddQuotes(line: string): boolean {
   return line.split('"').length % 2 === 0;
@@ -62,8 +62,8 @@ export function readRecord(record: string, { names, delimiter }: Header, place: 
 }
 
 /**
- * Returns the cells of a row by column name; empty cells are null. Throws UnreadableInput for a
- * cell with text in a column without a name. Ignores empty cells in such a column.
+ * Returns the cells of a row by column name; empty cells are null. Throws UnreadableInput for text
+ * in a column without a name, but ignores empty cells there.
  */
 export function cellsByName(
   names: readonly string[],
@@ -106,13 +106,13 @@ function splitRecord(record: string, delimiter: string, place: RowPlace): string
 }
 
 /**
- * Matches a text that Excel and `--excel` protect with an apostrophe, because it begins like a
+ * Matches text that Excel and `--excel` protect with an apostrophe, because it starts like a
  * formula.
  */
 const GUARDED = /^'+[=+\-@\t\r]/;
 
 /**
- * Removes the apostrophe that `--excel` writes before a text that a spreadsheet would evaluate as a
+ * Removes the apostrophe that `--excel` writes before text that a spreadsheet would evaluate as a
  * formula.
  */
 export function removeFormulaGuard(cell: string): string {

@@ -28,7 +28,7 @@ const readEncoding = withOffers(
   () => ({ words: plain(COMMON_ENCODINGS) }),
 );
 
-/** Adds the flags of an input to a command. `noun` names its rows: bicycles or alerts. */
+/** Adds the input flags to a command. `noun` says what the input rows are: bicycles or alerts. */
 export function addInputFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,
@@ -57,8 +57,8 @@ export function addInputFlags<A extends unknown[], O extends OptionValues>(
 export type InputFlags = FlagsOf<typeof addInputFlags<[], NoFlags>>;
 
 /**
- * Parses one `--map HEADING=FIELD` and adds it to the earlier ones. Splits at the last `=`, because
- * only a heading can contain `=`.
+ * Parses one `--map HEADING=FIELD` and adds it to the earlier mappings. Splits at the last `=`,
+ * because only a heading can contain `=`.
  */
 function readHeading(
   text: string,
@@ -75,7 +75,7 @@ function readHeading(
       `--map must be HEADING=FIELD, not "${text}"`,
       "for example: --map 'Rahmennummer=serial_number'",
     );
-  if (before.has(heading)) throw usageError(`--map names the heading "${heading}" twice`);
+  if (before.has(heading)) throw usageError(`--map contains the heading "${heading}" twice`);
   return new Map([...before, [heading, field]]);
 }
 
@@ -83,9 +83,9 @@ function readHeading(
 const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 
 /**
- * Returns the input of a command, or undefined when the arguments and flags name none. `isDash` is
- * true when the user typed `-` instead of bicycles. Throws a FleetError of kind `usage` for two
- * inputs, and for flags that need an input.
+ * Returns the input of a command, or undefined when the arguments and flags do not specify an
+ * input. `isDash` is true when the user typed `-` instead of bicycles. Throws a FleetError of kind
+ * `usage` for two inputs, and for flags that need an input.
  */
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;
@@ -103,8 +103,8 @@ export function readInputSource(flags: InputFlags, isDash = false): InputSource 
 }
 
 /**
- * Throws a FleetError of kind `usage` when an argument is the name of a file. A file needs
- * `--from`.
+ * Throws a FleetError of kind `usage` when an argument is a file name, because a file must be given
+ * with `--from`.
  */
 export function refuseFileNames(texts: readonly string[]): void {
   const file = texts.find((text) => INPUT_FILE.test(text) && existsSync(text));

@@ -12,8 +12,8 @@ import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '.
  * yet. Numbers keep their digits. Throws UnreadableInput for invalid JSON.
  */
 export function readObjectLines(lines: readonly string[], place: RowPlace): RowFields | undefined {
-  // The last line of a complete object ends with `}`. If this line does not, parsing would be
-  // useless.
+  // The last line of a complete object ends with `}`. If this line does not end with `}`, parsing
+  // is pointless.
   if (lines.length > 1 && !lines.at(-1)?.trimEnd().endsWith('}')) return undefined;
   const text = lines.join('\n');
   try {
@@ -27,7 +27,7 @@ export function readObjectLines(lines: readonly string[], place: RowPlace): RowF
 }
 
 /**
- * Yields the elements of an array: objects, or texts such as UUIDs. `place` is the line where the
+ * Yields the elements of an array: objects, or strings such as UUIDs. `place` is the line where the
  * array begins. Parses one element at a time, because parsed values take many times the memory of
  * their text.
  */
@@ -40,7 +40,7 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     const next = ranges.next();
     if (next.done === true) {
       const isComplete = next.value !== undefined && text.slice(next.value).trim() === '';
-      // The array is incomplete or other text follows it. Parsing the whole text returns the exact
+      // The array is incomplete or other text follows it. Parsing the whole text reports the exact
       // error.
       if (!isComplete) refuseInvalidJson(text, place, true);
       return;

@@ -1,4 +1,4 @@
-// Splits a decoded text into lines.
+// Splits decoded text into lines.
 
 import { usageError } from '../errors.js';
 
@@ -6,7 +6,8 @@ import { usageError } from '../errors.js';
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
 /**
- * Matches DOS end-of-file characters at the end of a text. DOS programs may write several of them.
+ * Matches DOS end-of-file characters at the end of the text. DOS programs may write several of
+ * them.
  */
 const DOS_END_OF_FILE = /\x1A+$/;
 
@@ -17,13 +18,13 @@ const MOST_HELD_LINES = 1000;
 
 /** One line of a text. */
 export interface TextLine {
-  /** The line without its line end. */
+  /** The line without its line ending. */
   text: string;
-  /** The line end: `\n`, `\r\n`, `\r` (old Mac programs), or '' at the end of the file. */
+  /** The line ending: `\n`, `\r\n`, `\r` (old Mac programs), or '' at the end of the file. */
   end: string;
 }
 
-/** Yields the lines of a text. Removes DOS end-of-file characters at the end of the text. */
+/** Yields the lines of the text. Removes DOS end-of-file characters at its end. */
 export async function* splitLines(
   pieces: AsyncIterable<string>,
   source: string,
@@ -53,9 +54,9 @@ function withoutMark(text: string): string {
 }
 
 /**
- * Yields the lines of a text with their line ends, because a quoted CSV cell can contain line ends.
- * Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names the file
- * in the error.
+ * Yields the lines of the text with their line endings, because a quoted CSV cell can contain line
+ * endings. Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names
+ * the file in the error.
  */
 async function* splitText(
   pieces: AsyncIterable<string>,
@@ -78,7 +79,7 @@ function isTooLong({ length }: string): boolean {
   return length > LONGEST_LINE_CHARACTERS;
 }
 
-/** Splits a text into complete lines and the beginning of the next line. */
+/** Splits text into complete lines and the start of the next line. */
 function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   const parts = text.split('\n');
   const last = parts.pop() ?? '';
@@ -91,7 +92,7 @@ function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   return { lines, rest };
 }
 
-/** Splits a text that was followed by LF. A CR inside it also ends a line. */
+/** Splits text that was followed by LF. A CR inside the text also ends a line. */
 function splitFinishedPart(part: string): TextLine[] {
   if (!part.includes('\r')) return [{ text: part, end: '\n' }];
   const isCrLf = part.endsWith('\r');

@@ -1,7 +1,7 @@
-// Decides how a workbook's cell is read, by its number format (ECMA-376 part 1, sections 18.8.30
-// and 18.8.31).
+// Decides how to read a workbook cell, based on its number format (ECMA-376 part 1, sections
+// 18.8.30 and 18.8.31).
 
-/** How a number in a cell is read. */
+/** How to read a number in a cell. */
 export type NumberReading =
   /** The stored number is the value. The format only rounds or groups it, or adds a unit. */
   | { readonly kind: 'number' }
@@ -19,7 +19,9 @@ export type FormatPart = { readonly literal: string } | { readonly digit: true }
 
 export interface NumberFormat {
   readingOf(value: number): NumberReading;
-  /** Why Excel shows a different text for a text cell; undefined when it shows the stored text. */
+  /**
+   * Why Excel displays different text for a text cell; undefined when it displays the stored text.
+   */
   readonly textProblem: string | undefined;
 }
 
@@ -53,7 +55,7 @@ const NUMBER: NumberReading = { kind: 'number' };
 const HIDDEN = 'its number format hides the value';
 const CHANGED = 'its number format shows another text than the stored number';
 
-/** Excel's built-in formats, except those that depend on the language of Excel. */
+/** Excel's built-in formats, except those that depend on Excel's language. */
 const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'General'],
   [1, '0'],
@@ -141,8 +143,8 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
 }
 
 /**
- * Returns how a number is read when the sections of a format have conditions, such as `[>=100]`.
- * The sections must all be plain numbers or all be dates. Any other format is refused.
+ * Returns how to read a number when a format's sections have conditions, such as `[>=100]`. The
+ * sections must be all plain numbers or all dates. Any other format is refused.
  */
 function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
   const [first = NUMBER] = readings;
@@ -166,7 +168,7 @@ function readSection(tokens: readonly Token[], value: number, addsSign: boolean)
   if (shownPlaces(digits) < 2)
     return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
   // `#` and `?` before the zeros have no effect. After or between the zeros, the text that Excel
-  // shows is not certain.
+  // shows is uncertain.
   const firstZero = digits.findIndex(({ text }) => text === '0');
   if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
   if (firstZero > 0 && innerLiterals(tokens).length > 0) return refusedAsChanged();
@@ -184,18 +186,18 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
     .filter(({ kind }) => kind === 'digit');
   const places = shownPlaces(integer);
   const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
-  // With an exponent or a fraction, the number of integer digits does not follow from the value, so
-  // it counts as 0.
+  // With an exponent or a fraction, the value does not determine the number of integer digits, so 0
+  // is used.
   const shown = has('exponent') || has('slash') ? 0 : value * (has('percent') ? 100 : 1);
   if (places > 1 && integerDigits(shown) < places) return refusedAsChanged();
-  // A literal text such as the `16` in the fraction `# ?/16` is a part of the number.
+  // A literal text such as the `16` in the fraction `# ?/16` is part of the number.
   if (has('slash')) return hasIdentifierPrefix(tokens) ? refusedAsChanged() : NUMBER;
   return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
 }
 
 /**
- * Returns the minimum number of digits that Excel shows: the number of places from the first `0` of
- * the format to its end.
+ * Returns the minimum number of digits that Excel shows: the number of places from the format's
+ * first `0` to its end.
  */
 function shownPlaces(digits: readonly Token[]): number {
   const firstZero = digits.findIndex(({ text }) => text === '0');
@@ -219,8 +221,8 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
 }
 
 /**
- * Refuses a number whose format puts letters before it, because they make it an identifier
- * (`"AB-"0`). Accepts a unit behind the number.
+ * Refuses a number whose format puts letters in front, because the letters make it an identifier
+ * (`"AB-"0`). Accepts a unit after the number.
  */
 function readAffixes(tokens: readonly Token[]): NumberReading {
   const last = tokens.findLastIndex(isNumberToken);
@@ -244,8 +246,8 @@ function hasIdentifierPrefix(tokens: readonly Token[]): boolean {
 }
 
 /**
- * The abbreviations of currencies that Excel writes before a number: the ISO codes, and some
- * others.
+ * The currency abbreviations that Excel writes before a number: the ISO codes and some other
+ * abbreviations.
  */
 const CURRENCY_WORDS: ReadonlySet<string> = new Set(
   ['Fr', 'SFr', 'kr', 'Kč', 'zł', 'Ft', 'lei', 'Rs', 'RM'].concat(
@@ -262,8 +264,8 @@ function isCurrency(prefix: string): boolean {
 }
 
 /**
- * Whether literal text between the digits changes the number that Excel shows. A separator of
- * thousands does not: `# ##0`, `#'##0`.
+ * Whether literal text between the digits changes the number that Excel shows. A thousands
+ * separator does not: `# ##0`, `#'##0`.
  */
 function changesDigits(tokens: readonly Token[]): boolean {
   return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
@@ -276,8 +278,8 @@ function innerLiterals(tokens: readonly Token[]): readonly Token[] {
 }
 
 /**
- * Whether the format divides the number by a thousand. A comma after the last integer digit does
- * that.
+ * Whether the format divides the number by a thousand. A comma after the last integer digit has
+ * this effect.
  */
 function isScaled(tokens: readonly Token[]): boolean {
   const numeric = tokens.filter(({ kind }) => ['digit', 'comma', 'point'].includes(kind));
@@ -311,7 +313,7 @@ function readDateSection(tokens: readonly Token[]): NumberReading {
 
 /**
  * Returns why Excel changes the text of a text cell. The fourth section, or a section with `@`,
- * formats texts.
+ * formats text.
  */
 function textProblemOf(sections: readonly (readonly Token[])[]): string | undefined {
   const section =
@@ -408,8 +410,8 @@ function readQuoted(code: string, at: number): ReadToken {
 }
 
 /**
- * Reads a part in brackets: a currency (`[$€-407]`), a duration (`[h]`), a condition (`[>=100]`) or
- * a colour (`[Red]`).
+ * Parses a part in brackets: a currency (`[$€-407]`), a duration (`[h]`), a condition (`[>=100]`)
+ * or a colour (`[Red]`).
  */
 function readBracket(code: string, at: number): ReadToken {
   const bracket = code.indexOf(']', at);

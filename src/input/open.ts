@@ -1,4 +1,4 @@
-// Opens an input file, or stdin for `-`, and yields its rows. The input is a text in any supported
+// Opens an input file, or stdin for `-`, and yields its rows. The input is text in any supported
 // format, or a workbook.
 
 import { usageError } from '../errors.js';
@@ -18,9 +18,7 @@ export interface InputSource {
   encoding?: string | undefined;
   /** The sheet of a workbook; the first visible sheet by default. */
   sheet?: string | undefined;
-  /**
-   * Whether hidden rows of a workbook are read or skipped. By default, hidden rows are an error.
-   */
+  /** Whether a workbook's hidden rows are read or skipped. By default, hidden rows are an error. */
   hiddenRows?: 'take' | 'skip' | undefined;
   /** Maps each heading in `--map`, in lower case, to its field. */
   headings?: ReadonlyMap<string, string> | undefined;
@@ -40,9 +38,9 @@ export function nameOfInput(path: string): string {
 }
 
 /**
- * Yields the rows of an input. Throws UnreadableInput with the number of the row, and a FleetError
- * of kind `usage` for a file that cannot be opened or decoded. Throws the signal's reason when the
- * signal is aborted.
+ * Yields the rows of an input. Throws UnreadableInput with the row number, or a FleetError of kind
+ * `usage` for a file that cannot be opened or decoded. Throws the signal's reason when the signal
+ * is aborted.
  */
 export async function* readInputRows(
   context: InputContext,
@@ -87,5 +85,5 @@ function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): 
   );
 }
 
-/** The number of bytes that are enough to detect the format of an input. */
+/** The number of bytes that are needed to detect an input's format. */
 const SIGNATURE_BYTES = 8;

@@ -1,11 +1,11 @@
-// Reads the first bytes of an input, from which its format and encoding are detected.
+// Reads the first bytes of an input, to detect its format and encoding.
 
 /** The beginning of an input, and a way to read all of it. */
 export interface PeekedInput {
   /** The first bytes: at least as many as requested, unless the input is shorter. */
   first: Buffer;
   /**
-   * Returns the input from the byte `skippedBytes` on, including the bytes in `first`. Can be
+   * Returns the input starting at byte `skippedBytes`, including the bytes in `first`. Can be
    * called only once.
    */
   rest(skippedBytes?: number): AsyncIterable<Uint8Array>;

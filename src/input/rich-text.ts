@@ -11,8 +11,8 @@ export class RichText {
   #run: string | undefined;
 
   /**
-   * Handles the start of an element in a container (`<si>` or `<is>`). `inside` contains the
-   * elements that are open between the two.
+   * Handles the start of an element in a container (`<si>` or `<is>`). `inside` contains the open
+   * elements between the container and this element.
    */
   open(element: XmlElement, inside: readonly XmlElement[]): void {
     const isRun = inside.length === 1 && inside[0]?.name === 'r';
@@ -45,7 +45,7 @@ export class RichText {
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Returns a copy of a text. Without a copy, V8 would keep the whole chunk of XML in memory.
+ * Returns a copy of a string. Without a copy, V8 would keep the whole chunk of XML in memory.
  * Converting the text to UTF-8 and back is exact, because XML cannot contain lone surrogates.
  */
 export function detach(text: string): string {
@@ -53,7 +53,7 @@ export function detach(text: string): string {
 }
 
 /**
- * Removes XML white space at both ends of a text. Excel does this for texts without
+ * Removes leading and trailing XML white space. Excel does this for text without
  * `xml:space="preserve"`.
  */
 function trimSpace(text: string): string {

@@ -1,4 +1,4 @@
-// Types of the rows of an input, and the error for an unreadable row.
+// Types for input rows, and the error for an unreadable row.
 
 /** The fields of a row by name. */
 export type RowFields = { [field: string]: unknown };
@@ -6,7 +6,7 @@ export type RowFields = { [field: string]: unknown };
 /**
  * One row of an input.
  *
- * - `cells` comes from CSV or a workbook. Each field is a text, or null for an empty cell. A file
+ * - `cells` comes from CSV or a workbook. Each field is a string, or null for an empty cell. A file
  *   with semicolons uses a decimal comma. `hasGuards` says that Excel or `--excel` wrote the file.
  *   Then the text `'-1` can mean `-1`.
  * - `object` comes from JSON, JSON lines, YAML or GeoJSON. Values keep their types, and numbers
@@ -28,13 +28,13 @@ export interface CellRow {
   delimiter?: string;
 }
 
-/** One row of a sheet, with the row number that Excel shows and the texts of its cells. */
+/** One row of a sheet, with the row number that Excel shows and the text of its cells. */
 export interface SheetRow {
   readonly row: number;
   readonly cells: readonly (string | null)[];
 }
 
-/** The position where a row begins: a line of a text, or a row of a sheet, counted from 1. */
+/** The position where a row begins: a line of text or a row of a sheet, counted from 1. */
 export interface RowPlace {
   unit: 'line' | 'row';
   number: number;

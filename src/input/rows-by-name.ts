@@ -45,14 +45,14 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
 }
 
 /**
- * The ways to compare a text with a name, in order. The next way is tried only when no bicycle
- * matches.
+ * The methods for comparing a string with a name, in order. The next method is tried only when no
+ * bicycle matches.
  */
 const MATCHES = ['exact', 'guarded', 'trimmed'] as const;
 
 /**
- * Returns the lookup key of a text for one kind of match. For `trimmed`, white space at both ends
- * of the text is ignored.
+ * Returns the key to look up a string for one kind of match. `trimmed` ignores leading and trailing
+ * white space.
  */
 function keyOf(match: (typeof MATCHES)[number], field: string, text: string): string {
   return `${match} ${field} ${match === 'trimmed' ? text.trim() : text}`;
@@ -77,8 +77,8 @@ function keysOfName(field: string, name: unknown): Set<string> {
 }
 
 /**
- * Finds the bicycles of rows. Returns the UUID of each row, and a message for each row that matches
- * no bicycle or several.
+ * Finds the bicycle for each row. Returns the UUID of each row, and a message for each row that
+ * matches no bicycle or several.
  */
 async function findAmong(
   bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
@@ -119,8 +119,8 @@ async function findAmong(
 }
 
 /**
- * Finds the bicycles in an up-to-date mirror. Returns undefined, so that the service is asked, when
- * there is no such mirror or when a row does not match exactly one bicycle.
+ * Finds the bicycles in an up-to-date mirror. Returns undefined when there is no such mirror or
+ * when a row does not match exactly one bicycle. The caller then asks the service.
  */
 async function findInMirror(
   context: Context,
@@ -192,7 +192,7 @@ function describeNames(names: readonly Name[], matches: readonly (readonly strin
   return parts.join(', but ');
 }
 
-/** Whether Excel replaced a long number by this text: `3.57E+14`, `3,57E+14`. */
+/** Whether the text is Excel's short form of a long number: `3.57E+14`, `3,57E+14`. */
 export function isScientificNumber(text: string): boolean {
   return /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i.test(text);
 }

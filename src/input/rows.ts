@@ -19,7 +19,7 @@ import { isYamlItem, readYamlItem } from './yaml-rows.js';
 export interface RowOptions {
   /**
    * Returns whether the first line is a header with these names (in lower case). When it returns
-   * false, each line is read as a text. Throws UnreadableInput for an unusable header.
+   * false, each line is read as text. Throws UnreadableInput for an unusable header.
    */
   isHeader(names: readonly string[], place: RowPlace): boolean;
   /** Whether lines that begin with `#` are ignored. */
@@ -33,20 +33,23 @@ export interface RowOptions {
   isFromExcel?: boolean;
 }
 
-/** The maximum length of a value that spans several lines. It is kept in memory until it ends. */
+/**
+ * The maximum length of a value that spans several lines. The value is kept in memory until its end
+ * is read.
+ */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 interface Line extends TextLine {
   place: RowPlace;
 }
 
-/** Reads lines one after another. Lines can be put back and are then read again. */
+/** Reads lines sequentially. Lines can be put back to be read again. */
 interface LineReader {
   next(): Promise<Line | undefined>;
   putBack(lines: readonly Line[]): void;
 }
 
-/** Yields the rows of a text. Throws UnreadableInput with the number of the line. */
+/** Yields the rows of the text. Throws UnreadableInput with the line number. */
 export async function* readRows(
   lines: AsyncIterable<TextLine>,
   options: RowOptions,
@@ -88,7 +91,7 @@ async function* readFormat(
     if (line === undefined) return;
     const text = line.text.trim();
     if (text === '' || (options.hasComments && text.startsWith('#'))) continue;
-    // A YAML document may begin with `---`.
+    // A YAML document may start with `---`.
     if (text === '---') continue;
     separator ??= readSeparatorLine(line.text);
     if (readSeparatorLine(line.text) !== undefined) continue;
@@ -103,8 +106,8 @@ async function* readFormat(
 }
 
 /**
- * Returns the delimiter of a line `sep=;`, or undefined for any other line. Excel uses this line
- * before a header. The delimiter may be a tab.
+ * Returns the delimiter from a line such as `sep=;`, or undefined for any other line. Excel accepts
+ * this line before a header. The delimiter may be a tab.
  */
 function readSeparatorLine(text: string): string | undefined {
   return /^\s*sep=([^"\s]|\t)\s*$/i.exec(text)?.[1];
@@ -127,8 +130,9 @@ async function findHeader(
 }
 
 /**
- * Replaces the headings of `--map` and `--headings` by field names. Removes columns without a
- * heading at the end. Throws UnreadableInput when the header does not contain a heading of `--map`.
+ * Replaces the headings from `--map` and `--headings` with field names. Removes columns without a
+ * heading at the end. Throws UnreadableInput when the header does not contain a heading from
+ * `--map`.
  */
 function renameHeadings(
   names: readonly string[],
@@ -138,7 +142,7 @@ function renameHeadings(
   const missing = [...headings.keys()].find((heading) => !names.includes(heading));
   if (missing !== undefined)
     throw new UnreadableInput(
-      `--map names the heading "${missing}", which the header does not have`,
+      `--map contains the heading "${missing}", which the header does not have`,
       place,
     );
   const renamed = names.map((name) => headings.get(name) ?? fieldOfHeading(name));
@@ -147,8 +151,8 @@ function renameHeadings(
 }
 
 /**
- * Reads the lines of one CSV record. It can have several lines, because quoted cells may contain
- * line breaks.
+ * Reads the lines of one CSV record. A record can have several lines, because quoted cells may
+ * contain line breaks.
  */
 async function readRecordLines(reader: LineReader): Promise<Line[]> {
   const lines: Line[] = [];
@@ -172,7 +176,7 @@ function tooLarge(place: RowPlace): UnreadableInput {
   return new UnreadableInput('it is larger than 64 MB', place);
 }
 
-/** Joins lines with their original line ends. */
+/** Joins lines with their original line endings. */
 function joinLines(lines: readonly Line[]): string {
   const last = lines.length - 1;
   return lines.map(({ text, end }, index) => (index === last ? text : text + end)).join('');
@@ -183,7 +187,7 @@ async function* readCsv(
   header: Header & { place: RowPlace },
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
-  // Comments are recognised only if the first column is the UUID. In other columns, a text such as
+  // Comments are recognised only if the first column is the UUID. In any other column, text such as
   // `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
   let isEmpty = true;
@@ -209,8 +213,8 @@ async function* readCsv(
 }
 
 /**
- * Throws for a header with line breaks and without rows. Such a header probably contains the rows,
- * because of wrong quotes or line ends.
+ * Throws for a header with line breaks and without rows. This header probably contains the rows,
+ * because of wrong quotes or line endings.
  */
 function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
   if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
@@ -272,7 +276,8 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
     place ??= line.place;
     batch.push(line.text, line.end);
     if (batch.length >= LINES_AT_ONCE) {
-      // Joins the lines from time to time, because one long text needs less memory than many lines.
+      // Joins the lines from time to time, because one long string needs less memory than many
+      // lines.
       parts.push(batch.join(''));
       batch = [];
     }
@@ -286,7 +291,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
   yield* readArray(text, place);
 }
 
-/** Yields the items of a YAML sequence. Each item begins with `- ` at the left margin. */
+/** Yields the items of a YAML sequence. Each item starts with `- ` at the left margin. */
 async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
   let open: Line[] = [];
   let length = 0;
@@ -319,7 +324,7 @@ interface UsedCells {
   columns: readonly boolean[];
 }
 
-/** The maximum number of ranges of merged cells that an error lists. */
+/** The maximum number of merged cell ranges that an error lists. */
 const SHOWN_RANGES = 10;
 
 /**
@@ -329,7 +334,7 @@ const SHOWN_RANGES = 10;
  */
 function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
   if (ranges.length === 0) return;
-  // Element n is the number of columns that fleet reads among the first n columns.
+  // Element n is the number of columns that fleet reads, out of the first n columns.
   const counts = [0];
   for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
   const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;
@@ -350,7 +355,7 @@ function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: Us
   );
 }
 
-/** Returns the first row with at least this number. The rows are in ascending order. */
+/** Returns the first row whose number is at least this number. The rows are in ascending order. */
 function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefined {
   let low = 0;
   let high = rows.length;
@@ -364,7 +369,7 @@ function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefin
 
 /**
  * Yields the rows of a sheet. The first row with a value is the header. Without a header, the first
- * cell of each row is read as a text. Throws UnreadableInput with the number of the row, also when
+ * cell of each row is read as text. Throws UnreadableInput with the row number, including when
  * merged cells hide values.
  */
 export function* readSheetRows(

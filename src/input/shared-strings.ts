@@ -1,11 +1,11 @@
-// Reads the shared texts of a workbook, which its cells refer to.
+// Reads a workbook's shared strings, which its cells refer to.
 
 import { RichText } from './rich-text.js';
 import { CELL_BYTES, type MemoryBudget, TEXT_BYTES } from './workbook-limits.js';
 import type { OpenPart } from './workbook-parts.js';
 import { readXml } from './xml.js';
 
-/** Returns the shared texts. A cell refers to a text by its index. */
+/** Returns the shared strings. A cell refers to a string by its index. */
 export async function readSharedStrings(
   open: OpenPart,
   part: string | undefined,

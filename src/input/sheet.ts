@@ -28,14 +28,14 @@ const LAST_COLUMN = 16_384;
 
 const MOST_ROWS = 1_000_000;
 /**
- * The maximum number of characters in all cells. A shared text counts once for each cell that uses
- * it.
+ * The maximum number of characters in all cells. A shared string is counted once for each cell that
+ * uses it.
  */
 const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
-/** Excel's limit for the text of a cell. */
+/** Excel's length limit for cell text. */
 const LONGEST_CELL_CHARACTERS = 32_767;
 
-/** The maximum number of merged ranges. A list of bicycles never needs so many. */
+/** The maximum number of merged ranges. A list of bicycles always needs fewer. */
 const MOST_MERGED_RANGES = 100_000;
 
 const SHOWN_PROBLEMS = 10;
@@ -88,7 +88,7 @@ export async function readSheet(
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
-/** The nesting depth of the elements mergeCell. Their parent mergeCells has the depth 1. */
+/** The nesting depth of mergeCell elements. Their parent, mergeCells, has depth 1. */
 const MERGE_CELL_LEVEL = 2;
 
 class SheetReader implements SheetRows {

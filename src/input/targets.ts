@@ -1,4 +1,4 @@
-// Reads the bicycles or alerts that an input names. Reads and checks the whole input before
+// Reads the bicycles or alerts that an input lists. Reads and checks the whole input before
 // anything is sent.
 
 import { otherResource, wholeUuid } from '../api/links.js';
@@ -16,7 +16,8 @@ import {
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /**
- * The maximum number of rows. No fleet has so many bicycles. The limit also stops an endless input.
+ * The maximum number of rows. Every fleet has fewer bicycles. The limit also stops an endless
+ * input.
  */
 const MOST_TARGETS = 1_000_000;
 
@@ -27,7 +28,7 @@ export interface TargetRow {
   /** The fields of the row; empty when the row is only a UUID. */
   fields: RowFields;
   /**
-   * Whether the fields are cells of CSV or a workbook. Such fields are texts, or null when empty.
+   * Whether the fields are cells of CSV or a workbook. Such fields are strings, or null when empty.
    */
   isCells: boolean;
   /** Whether Excel or `--excel` wrote the file, so that a cell such as `'-1` can mean `-1`. */
@@ -41,16 +42,16 @@ export interface TargetRow {
 /**
  * Which columns can identify a bicycle in a row without a UUID:
  *
- * - `all`: all columns that can identify a bicycle. They must name the same one.
- * - `first`: only the most reliable of these columns. The others are values.
+ * - `all`: all columns that can identify a bicycle. They must identify the same bicycle.
+ * - `first`: only the most reliable of these columns. The other columns are values.
  * - `none`: only the UUID identifies the bicycle.
  */
 export type Naming = 'all' | 'first' | 'none';
 
 /**
  * Yields the rows of an input with their UUIDs. Looks up all rows without a UUID together at the
- * end. Throws a FleetError of kind `usage` with the number of the row, and the signal's reason when
- * the signal is aborted.
+ * end. Throws a FleetError of kind `usage` with the row number, and the signal's reason when the
+ * signal is aborted.
  */
 export async function* readTargets(
   context: Context,
@@ -80,8 +81,8 @@ export async function* readTargets(
 
 /**
  * Returns a function that decides whether a line is a header. A header has a column that identifies
- * the bicycle. The function throws for a line with several other column names, because the rows
- * would not name a bicycle.
+ * the bicycle. The function throws for a line that has several column names but no column that
+ * identifies a bicycle.
  */
 function headerCheck(naming: Naming) {
   const namingColumns: readonly string[] =
@@ -106,7 +107,7 @@ function headerCheck(naming: Naming) {
 
 /**
  * Matches a heading that contains a UUID. A file with such a heading has probably lost its line
- * ends.
+ * endings.
  */
 const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
@@ -141,8 +142,8 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
 }
 
 /**
- * Throws UnreadableInput when the row describes another kind of object. The link or the type of the
- * object shows this.
+ * Throws UnreadableInput when the row's link or type shows that it describes another kind of
+ * object.
  */
 function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
   const { url } = fields;

@@ -10,7 +10,7 @@ const LONGEST_MARK_BYTES = 3;
 
 /** The text of a file, decoded while it is read. */
 export interface DecodedText {
-  /** The text in pieces of any length. It does not contain the byte order mark. */
+  /** The text in chunks of any length, without the byte order mark. */
   pieces: AsyncIterable<string>;
   /** Whether the file begins with a byte order mark, as text files from Excel do. */
   hasByteOrderMark: boolean;
@@ -27,9 +27,9 @@ export function isEncoding(name: string): boolean {
 }
 
 /**
- * Decodes a file. The encoding comes from the byte order mark, otherwise from `encoding`, otherwise
- * it is UTF-8. Throws a FleetError of kind `usage` for bytes that are invalid in the encoding.
- * `source` names the file in the error.
+ * Decodes a file. The encoding comes from the byte order mark, then from `encoding`, and defaults
+ * to UTF-8. Throws a FleetError of kind `usage` for bytes that are invalid in the encoding.
+ * `source` is the file's name in the error.
  */
 export async function decodeText(
   chunks: AsyncIterable<Uint8Array>,
@@ -48,8 +48,8 @@ export async function decodeText(
 }
 
 /**
- * Throws for UTF-16 without a byte order mark. In such a text, every second byte of common letters
- * is NUL.
+ * Throws for UTF-16 without a byte order mark. In UTF-16 text, every second byte is NUL for common
+ * letters.
  */
 function refuseUtf16([first, second]: Uint8Array, source: string): void {
   const isLittleEndian = first !== 0 && second === 0;

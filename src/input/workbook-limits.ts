@@ -1,6 +1,6 @@
 // Limits the memory for the contents of a workbook.
 
-/** Thrown when a workbook contains too much. The message follows "FILE is too large: ". */
+/** Thrown when a workbook exceeds a limit. The message follows "FILE is too large: ". */
 export class WorkbookLimitError extends Error {
   readonly hint: string;
 
@@ -12,14 +12,14 @@ export class WorkbookLimitError extends Error {
 
 const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
 /**
- * Memory sizes, measured with Node 20: the array of a row, one element of the array, and a text
+ * Memory sizes, measured with Node 20: the array of a row, one element of the array, and a string
  * without its characters.
  */
 export const ROW_BYTES = 96;
 export const CELL_BYTES = 8;
 export const TEXT_BYTES = 32;
 
-/** Roughly estimates the memory of cells and texts while a workbook is parsed. */
+/** Roughly estimates the memory that cells and strings use while a workbook is parsed. */
 export class MemoryBudget {
   #usedBytes = 0;
 

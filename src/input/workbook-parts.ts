@@ -1,16 +1,18 @@
-// Finds the parts of a workbook: its sheets, shared texts and formats. The relationship files in
-// the workbook name them.
+// Finds the parts of a workbook: its sheets, shared strings and formats. The workbook's
+// relationship files list these parts.
 
 import type { DateSystem } from './cell-value.js';
 import { readXml, type XmlElement } from './xml.js';
 
-/** Thrown when a zip archive is not an .xlsx workbook, or lacks parts that it refers to. */
+/**
+ * Thrown when a zip archive is not an .xlsx workbook, or when it refers to parts that are missing.
+ */
 export class PackageError extends Error {}
 
 export interface SheetPart {
   readonly name: string;
   readonly isVisible: boolean;
-  /** Whether the sheet has cells. False for a sheet that is only a chart or a dialog. */
+  /** Whether the sheet has cells. False for a chart sheet or a dialog sheet. */
   readonly isWorksheet: boolean;
   /** The name of the sheet's entry in the zip archive. */
   readonly part: string;
@@ -31,7 +33,7 @@ interface Relationship {
   readonly target: string;
 }
 
-/** The maximum number of sheets. A workbook with more is not a list of bicycles. */
+/** The maximum number of sheets. A workbook with more sheets is not a list of bicycles. */
 const MOST_SHEETS = 10_000;
 /** The maximum length of a sheet's name. Excel allows 31 characters. */
 const LONGEST_SHEET_NAME = 255;
@@ -92,7 +94,7 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
       if (Id === undefined || Type === undefined || Target === undefined) return;
       if (relationships.size >= MOST_RELATIONSHIPS)
         throw new PackageError('it has too many relationships');
-      // Workbooks in the strict format use other URLs for the types of relationships. The part
+      // Workbooks in the strict format use different URLs for relationship types, but the part
       // after the last slash is the same.
       const type = Type.slice(Type.lastIndexOf('/') + 1);
       relationships.set(Id, { type, target: resolveTarget(folder, Target) });
@@ -159,13 +161,13 @@ function sheetOf({ attributes }: XmlElement): SheetElement {
   return { name, state, relationship };
 }
 
-/** Returns the attribute `r:id`. Other programs may use another prefix than `r`. */
+/** Returns the attribute `r:id`. Other programs may use a prefix other than `r`. */
 function attributeOfRelationship(attributes: Readonly<Record<string, string>>): string | undefined {
   const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
   return key === undefined ? undefined : attributes[key];
 }
 
-/** Whether an attribute with the type `boolean` of XML Schema is true. */
+/** Whether an attribute of the XML Schema type `boolean` is true. */
 export function isTrueAttribute(value: string | undefined): boolean {
   return value === '1' || value === 'true' || value === 'on';
 }

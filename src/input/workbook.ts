@@ -1,4 +1,4 @@
-// Reads one sheet of an .xlsx workbook (ECMA-376) within fixed limits of memory and time.
+// Reads one sheet of an .xlsx workbook (ECMA-376) with fixed memory and time limits.
 
 import { unknownWord } from '../cli/nearest.js';
 import { FleetError, usageError } from '../errors.js';
@@ -27,7 +27,7 @@ export interface WorkbookOptions {
 export interface WorkbookRow {
   /** The row number that Excel shows, counted from 1. */
   readonly row: number;
-  /** The texts of the cells up to the last cell with a value; null for an empty cell. */
+  /** The text of each cell up to the last cell with a value; null for an empty cell. */
   readonly cells: readonly (string | null)[];
 }
 
@@ -39,7 +39,7 @@ export interface WorkbookSheet {
   readonly mergedRanges: readonly MergedRange[];
 }
 
-/** The maximum size of all parts that are read: the sheet, its texts and its formats. */
+/** The maximum size of all parts that are read: the sheet, its strings and its formats. */
 const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
 /** An error lists at most this many sheets. */
 const SHOWN_SHEETS = 50;

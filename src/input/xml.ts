@@ -1,13 +1,16 @@
-// Parses one XML part of a workbook as a stream of elements and texts, with size limits.
+// Parses one XML part of a workbook as a stream of elements and text, with size limits.
 
 /** Thrown when XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
 export class XmlError extends Error {}
 
-/** The maximum depth of elements. The parts of a workbook are nested less deeply. */
+/** The maximum nesting depth of elements. The parts of a workbook are less deeply nested. */
 const MOST_LEVELS = 100;
-/** The maximum number of attributes of an element. Elements of a workbook have fewer. */
+/** The maximum number of attributes of an element. Elements in workbooks have fewer attributes. */
 const MOST_ATTRIBUTES = 200;
-/** The maximum length of a text, comment or attribute. A cell has at most 32,767 characters. */
+/**
+ * The maximum length of text, of a comment or of an attribute. A cell has at most 32,767
+ * characters.
+ */
 const LONGEST_TOKEN_CHARACTERS = 1024 * 1024;
 const ENCODINGS = ['utf-8', 'utf8', 'us-ascii', 'utf-16', 'utf-16le', 'utf-16be'];
 
@@ -17,22 +20,20 @@ export interface XmlElement {
   /** The attributes by name. The names keep their prefixes. */
   readonly attributes: Readonly<Record<string, string>>;
   /**
-   * Whether white space at the ends of the element's text is kept. `xml:space` of the element or of
-   * an outer element decides this.
+   * Whether leading and trailing white space in the element's text is kept. The `xml:space`
+   * attribute of the element or of an outer element determines this.
    */
   readonly keepsSpace: boolean;
 }
 
-/** Receives the elements and texts of a document in order. Throwing an error stops the parsing. */
+/** Receives the elements and text of a document in order. Throwing an error stops the parsing. */
 export interface XmlHandler {
   /**
    * Called at the start of an element. `path` contains the open elements around it, outermost
    * first.
    */
   open(element: XmlElement, path: readonly XmlElement[]): void;
-  /**
-   * Called for a piece of text or CDATA. Comments and elements split a text into several pieces.
-   */
+  /** Called for a piece of text or CDATA. Comments and elements split text into several pieces. */
   text(text: string): void;
   close(element: XmlElement, path: readonly XmlElement[]): void;
 }
@@ -56,7 +57,7 @@ export async function readXml(
   parser.close();
 }
 
-/** Returns the encoding that the byte order mark names, or UTF-8 without a mark. */
+/** Returns the encoding that the byte order mark indicates, or UTF-8 without a mark. */
 function encodingOf(start: Uint8Array): string {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
   if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';

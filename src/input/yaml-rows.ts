@@ -9,7 +9,7 @@ export function isYamlItem(line: string): boolean {
 }
 
 /**
- * Parses one item of a YAML sequence: a mapping or a text. Numbers keep their digits. Throws
+ * Parses one item of a YAML sequence: a mapping or a string. Numbers keep their digits. Throws
  * UnreadableInput for invalid YAML.
  */
 export async function readYamlItem(lines: readonly string[], place: RowPlace): Promise<InputRow> {

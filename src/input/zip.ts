@@ -145,7 +145,7 @@ function readDirectoryEntry(
 
 type Sizes = [unpackedBytes: number, packedBytes: number, headerOffset: number];
 
-/** Replaces each size of 0xFFFFFFFF by the next 64-bit number in the zip64 extra field. */
+/** Replaces each size of 0xFFFFFFFF with the next 64-bit number in the zip64 extra field. */
 function readZip64Sizes(extra: Buffer, sizes: Sizes): Sizes {
   if (!sizes.includes(IN_ZIP64_32_BITS)) return sizes;
   let fieldStart = 0;
@@ -193,7 +193,7 @@ export async function* unpackEntry(
       yield chunk;
     }
   } catch (error) {
-    // Errors of zlib have codes such as Z_DATA_ERROR. Other errors come from the consumer and are
+    // zlib errors have codes such as Z_DATA_ERROR. Other errors come from the consumer and are
     // passed on.
     if (!isZlibError(error)) throw error;
     throw new ZipError(`${entry.name} is damaged (${error.message})`);

@@ -100,8 +100,8 @@ export class RepeatedKeyError extends Error {
 
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
- * not limited here; `parseJson` limits it. When a key is repeated, the last one is used, or with
- * `refusesRepeatedKeys` a RepeatedKeyError is thrown.
+ * not limited here; `parseJson` limits it. When a key is repeated, its last value is used. With
+ * `refusesRepeatedKeys`, a RepeatedKeyError is thrown instead.
  */
 export function readExact(json: string, refusesRepeatedKeys = false): unknown {
   const root: unknown[] = [];

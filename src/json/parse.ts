@@ -43,7 +43,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of the JavaScript engine is dropped: its wording depends on the engine, and it
+    // The JavaScript engine's message is dropped, because its wording depends on the engine and it
     // quotes the text.
     throw new JsonError('syntax', breaksOff(text));
   }

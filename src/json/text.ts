@@ -13,13 +13,13 @@ const SPACE = 0x20;
 const PUNCTUATION = new Set([COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]);
 
 /**
- * The deepest indentation of `indent`. Without a limit, deep nesting would make a text a thousand
+ * The deepest indentation of `indent`. Without a limit, deep nesting could make the text a thousand
  * times longer.
  */
 const INDENTED_LEVELS = 60;
 
 /**
- * Returns the index after the string that opens at `at`, or the length of the text without a
+ * Returns the index after the string that opens at `at`, or the text's length when there is no
  * closing quote.
  */
 function skipString(text: string, at: number): number {
@@ -47,14 +47,18 @@ function skipScalar(text: string, at: number): number {
   return text.length;
 }
 
-/** Returns the index after the token that starts at `at`. No white space may be at `at`. */
+/**
+ * Returns the index after the token that starts at `at`. There must not be any white space at `at`.
+ */
 function skipToken(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === QUOTE) return skipString(text, at);
   return PUNCTUATION.has(code) ? at + 1 : skipScalar(text, at);
 }
 
-/** Returns the index after the value that starts at `at`. No white space may be at `at`. */
+/**
+ * Returns the index after the value that starts at `at`. There must not be any white space at `at`.
+ */
 function skipValue(text: string, at: number): number {
   let depth = 0;
   for (let index = at; index < text.length; index++) {
@@ -81,8 +85,8 @@ function countUpTo(text: string, character: string, most: number): number {
 }
 
 /**
- * Returns the limit that a text exceeds: the depth of brackets, or the number of values, keys
- * included. Returns undefined when it exceeds neither limit. The text need not be valid. Takes
+ * Returns the limit that the text exceeds: the bracket depth, or the number of values including
+ * keys. Returns undefined when the text is within both limits. The text can be invalid. Runs in
  * linear time.
  */
 export function findExcess(
@@ -90,8 +94,8 @@ export function findExcess(
   levels: number,
   values: number,
 ): 'depth' | 'values' | undefined {
-  // Fast path: most texts have fewer brackets than the maximum depth, and fewer characters than the
-  // maximum number of values.
+  // Fast path: most inputs have fewer brackets than the maximum depth, and fewer characters than
+  // the maximum number of values.
   if (
     text.length <= values &&
     countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels
@@ -121,9 +125,7 @@ export function* readTokens(text: string): Generator<string, void, undefined> {
   }
 }
 
-/**
- * Whether an invalid text ends before its brackets are closed. An empty text also counts as such.
- */
+/** Whether invalid text ends before its brackets are closed. Also true for empty text. */
 export function breaksOff(text: string): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
@@ -136,7 +138,7 @@ export function breaksOff(text: string): boolean {
 }
 
 /**
- * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index
+ * Splits the array that opens at `at`. Returns the unchanged text of each element and the index
  * after the array. Returns undefined when two elements are not separated by one comma, and when the
  * text ends too early. The elements need not be valid JSON. Stops after more than `most` elements.
  */
@@ -160,7 +162,7 @@ export function splitArray(
   return undefined;
 }
 
-/** An array in a text: the unchanged texts of its elements, and its place. */
+/** An array in JSON text: the unchanged text of each element, and the array's position. */
 export interface SplitArray {
   start: number;
   /** The index after the array. */
@@ -200,14 +202,14 @@ export function splitProperty(
   return names.map((name) => found.get(name)).find((split) => split !== undefined);
 }
 
-/** Where a value begins and ends in its text. */
+/** The start and end of a value in its text. */
 export interface TextRange {
   start: number;
   end: number;
 }
 
 /**
- * Yields the places of the elements of the array that opens at `at`, as `splitArray` does, but
+ * Yields the positions of the elements of the array that opens at `at`, as `splitArray` does, but
  * without copying them. Returns the index after the array, or undefined for a broken array.
  */
 export function* arrayRanges(
@@ -253,8 +255,8 @@ export function propertyStart(text: string, at: number, name: string): number | 
 }
 
 /**
- * Joins valid JSON text into one line without white space. A text of one line is returned
- * unchanged.
+ * Joins valid JSON text into one line without white space. Text that is already on one line is
+ * returned unchanged.
  */
 export function squeeze(text: string): string {
   return text.includes('\n') || text.includes('\r') ? [...readTokens(text)].join('') : text;

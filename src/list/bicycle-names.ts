@@ -13,7 +13,7 @@ export type NameOf = (link: unknown) => string | undefined;
 const WAIT_LIMIT_MS = 2_000;
 
 /**
- * Reads the names of all bicycles from the mirror. Without a readable mirror, no names are known.
+ * Reads the names of all bicycles from the mirror. Returns no names when the mirror cannot be read.
  */
 export async function readBicycleNames(context: Context): Promise<NameOf> {
   const names = new Map<string, string>();

@@ -6,7 +6,7 @@ import { type Condition, isDocumented } from './where.js';
 
 /**
  * Throws for a condition on a field that is neither documented nor in the first page. Such a
- * condition would match no object, or every object with `!=`.
+ * condition would match no object or, with `!=`, every object.
  *
  * @param shown the fields that the error lists before the fields of the page
  */

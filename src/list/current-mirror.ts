@@ -70,8 +70,8 @@ export async function holdsAll(
 }
 
 /**
- * Returns the mirror from which a client of `--offline` reads. Returns undefined for a client of
- * the service.
+ * Returns the mirror that an `--offline` client reads. Returns undefined for a client of the
+ * service.
  */
 export function mirrorOf(client: Client): Mirror | undefined {
   return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
@@ -110,7 +110,10 @@ export type States = ReturnType<typeof openStates>;
 export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;
   return {
-    /** Returns a bicycle as JSON text, or undefined when the mirror lacks it or may be outdated. */
+    /**
+     * Returns a bicycle as JSON text, or undefined when the mirror does not contain it or may be
+     * outdated.
+     */
     async of(uuid: string): Promise<string | undefined> {
       opening ??= openCurrentMirror(context);
       try {

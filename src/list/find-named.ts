@@ -14,15 +14,12 @@ import { within } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
 import { listSome, shorten } from './pick-one.js';
 
-/**
- * The names of each resource, by the UUID of the resource. The most common kind of name comes
- * first.
- */
+/** The names of each resource, by resource UUID. The most common kind of name comes first. */
 export type Names = Map<string, string[]>;
 
 /**
  * Reads names from the service until `isEnough` returns true. Returns undefined when the service
- * does not have such a list, or does not show it to this token.
+ * does not have the list, or does not show it to this token.
  */
 export function readNames(
   client: Client,
@@ -39,13 +36,13 @@ function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | un
     (thrown: unknown) => {
       if (!(thrown instanceof FleetError) || thrown.status !== 403) throw thrown;
       throw thrown.with({
-        hint: `use the UUID of the ${kind.one}, or log in again: fleet auth login`,
+        hint: `use the UUID of the ${kind.one}, or run "fleet auth login" to log in again`,
       });
     },
   );
 }
 
-/** The maximum number of names in a list. They are in memory together, so there is a limit. */
+/** The maximum number of names in a list. There is a limit because all names are kept in memory. */
 const MOST_NAMES = 50_000;
 
 /**
@@ -71,7 +68,7 @@ async function readAllNames(
     if (names.size > MOST_NAMES)
       throw new FleetError(
         'service',
-        `the list of ${many} has more than ${MOST_NAMES} items, too many to find a name`,
+        `the list of ${many} has more than ${MOST_NAMES} items, which is too many to search by name`,
         { hint: 'use a UUID in place of the name' },
       );
   }
@@ -82,8 +79,8 @@ async function readAllNames(
 const NAME_LIMIT_MS = 1_000;
 
 /**
- * Returns the names of organizations for a heading. If the service does not answer in time, a name
- * is `organization` and the first digits of the UUID. Never throws.
+ * Returns the names of organizations for a heading. If the service does not respond in time, each
+ * name is `organization` followed by the first digits of the UUID. Never throws.
  */
 export async function showOrganizations(
   context: Context,
@@ -135,7 +132,8 @@ function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined>
 }
 
 async function findByName(context: Context, kind: NamedKind, text: string): Promise<string> {
-  if (text.trim() === '') throw usageError(`the ${kind.one} is empty`, 'use its UUID or its name');
+  if (text.trim() === '')
+    throw usageError(`the ${kind.one} name is empty`, 'use its UUID or its name');
   return pickByName(kind, text, await readOnce(context, kind));
 }
 
@@ -152,7 +150,7 @@ export function pickByName(
   if (names === undefined)
     throw usageError(
       `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
-      'use its UUID, and check that the address of the service is right',
+      'use the UUID, and check that the address of the service is correct',
     );
   const called = (isIt: (name: string) => boolean) =>
     [...names].filter(([, own]) => own.some(isIt));

@@ -31,8 +31,8 @@ export type QueryParameter = readonly [name: string, value: string];
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
 /**
- * Returns a flag parser. It converts a UUID, or a link to such a resource, to the UUID in lower
- * case. It returns any other text unchanged, as a name to look up later.
+ * Returns a flag parser. The parser converts a UUID, or a link to this kind of resource, to a
+ * lower-case UUID. It returns any other value unchanged, as a name to look up later.
  */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
@@ -118,7 +118,9 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
     .option(...TO, readTo);
 }
 
-/** The help shows at most this many orderings. Completion and errors show all. */
+/**
+ * The maximum number of orderings in the help. Completion and error messages show all orderings.
+ */
 const MOST_ORDERINGS_SHOWN = 10;
 
 /** Adds the flags of a list command. `byDefault` is the default order of the list. */

@@ -20,14 +20,12 @@ export function startTally() {
      * again.
      */
     missing: 0,
-    /**
-     * The number of items that passed the filters of fleet itself, and the number of items shown.
-     */
+    /** The number of items that passed fleet's own filters, and the number of items shown. */
     ...{ kept: 0, shown: 0 },
     /** The first and the last total that the service sent; undefined when it sent none. */
     firstTotal: undefined as number | undefined,
     lastTotal: undefined as number | undefined,
-    /** Whether the list has more items than the ones that were shown. */
+    /** Whether the list has more items than were shown. */
     hasMore: false,
     /** The number of the next page, or undefined when its link contains no page number. */
     nextPage: undefined as number | undefined,
@@ -56,7 +54,7 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all'
 }
 
 /**
- * Returns the closing lines. First come problems of reading the list, then the number of shown
+ * Returns the closing lines: first any problems with reading the list, then the number of shown
  * items and how to see more.
  */
 export function closingLines(
@@ -95,7 +93,7 @@ export function incompleteError(
   const what = `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing`;
   return new FleetError('partial', `${what}: the output above is incomplete`, {
     detail: { count: read + missing, came: read, missing },
-    hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
+    hint: 'the service counts more items than it sends, or the list changes faster than fleet can read it; order by a field that does not change, or try again',
   });
 }
 
@@ -119,8 +117,8 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // If fleet itself filters, the remaining pages may contain no match, so "there are more" is left
-  // out.
+  // If fleet itself filters, the remaining pages may contain no match, so "there are more" is
+  // omitted.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;

@@ -51,8 +51,8 @@ export interface ListPlan<T> {
 }
 
 /**
- * Prints a list, or the number of its items with `--count`. Throws the error of a page that cannot
- * be read despite retries, and a FleetError of kind `partial` when fewer items arrived than the
+ * Prints a list, or the number of its items with `--count`. Throws a page's error when retries
+ * cannot read the page, and a FleetError of kind `partial` when fewer items arrived than the
  * service counts.
  */
 export async function printList<T extends Listed>(
@@ -87,8 +87,8 @@ function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boole
 
 /**
  * Passes all items of a list to `take`, for results that need the whole list. Throws like
- * `printList`. When items are missing, it returns that error instead, so that the result can be
- * printed first.
+ * `printList`. When items are missing, returns the error instead of throwing it, so that the result
+ * can be printed first.
  */
 export async function readList<T extends Listed>(
   context: Context,
@@ -150,8 +150,8 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // If items are filtered or sorted by distance, more items than the wanted number are needed.
-    // The number of requested items is then unlimited.
+    // If items are filtered or sorted by distance, more items than the wanted number are needed. In
+    // this case, the number of requested items is unlimited.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -176,8 +176,8 @@ async function showList<T extends Listed>(
 }
 
 /**
- * Adds a hint to an error of a list. Services answer 400 or 500 to an unsupported ordering. They
- * answer 404 to a missing page, but also to a wrong URL, so the hint depends on the request.
+ * Adds a hint to a list error. Services answer 400 or 500 to an unsupported ordering. They answer
+ * 404 to a missing page, but also to a wrong URL, so the hint depends on the request.
  */
 function withListHint<T>(
   thrown: unknown,
@@ -210,7 +210,7 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
     );
     if (twice !== undefined)
       throw usageError(
-        `the query parameter "${twice[0]}" is sent by a flag or the settings`,
+        `the query parameter "${twice[0]}" is already set by a flag or the settings`,
         'remove it from --param',
       );
     return further.length === 0 ? request : { ...request, query: [...query, ...further] };

@@ -13,8 +13,8 @@ import { readItems } from './read-until-complete.js';
 
 interface Reading<T> {
   /**
-   * Requests for lists without common items, such as those of both sides of the date line. All have
-   * the same ordering.
+   * Requests for lists without common items, such as the lists for both sides of the date line. All
+   * requests have the same ordering.
    */
   requests: readonly HttpRequest[];
   shape: Shape<T>;
@@ -162,7 +162,7 @@ function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> 
 
 /**
  * Returns a function that compares two items by the query's ordering. Without an ordering, all
- * items are equal, so the lists follow one another.
+ * items are equal, so the lists are concatenated.
  */
 function comparisonOf<T>(
   query: NonNullable<HttpRequest['query']>,
@@ -196,7 +196,7 @@ function comparisonOf<T>(
 
 /**
  * Whether the service puts missing values first. Databases differ in this, so the received items
- * decide.
+ * are checked.
  */
 function startsWithNull<T>(field: string, sources: readonly Source<T>[]): boolean {
   return sources.some(({ items }) => {

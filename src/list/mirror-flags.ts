@@ -1,9 +1,10 @@
-// The flags of commands that can read a mirror: `--offline`, and `--to`, which names the database.
+// The flags of commands that can read a mirror: `--offline`, and `--to`, which selects the
+// database.
 
 import { usageError } from '../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';
 
-/** The flag that names the database. `readTo` parses it. */
+/** The flag that selects the database. `readTo` parses it. */
 export const TO = [
   '--to <address>',
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',

@@ -20,7 +20,7 @@ export interface OfflineFlags {
 /** The parts of a context that are needed to find the mirror. */
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
-/** Returns the address of the mirror: from `--to`, from the profile, or the default file. */
+/** Returns the mirror's address: from `--to`, from the profile, or the default file. */
 export async function chosenDatabase(
   { settings, io }: MirrorContext,
   to?: MirrorAddress,
@@ -29,7 +29,7 @@ export async function chosenDatabase(
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
-/** Opens the mirror for reading: the one at `to`, or the profile's. The caller must close it. */
+/** Opens the mirror at `to`, or the profile's mirror, for reading. The caller must close it. */
 export async function openChosen(
   context: MirrorContext & Pick<Context, 'signal'>,
   to?: MirrorAddress,
@@ -79,17 +79,17 @@ export async function runOffline(
     );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
-    // A command that reads only alerts fails without them. Counts and cards of bicycles also show
+    // A command that reads only alerts fails without them. Bicycle counts and cards also show
     // alerts, but can be printed without them.
     const isOfAlerts =
       client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
     if (what === undefined && missing === undefined) return;
     if (what === undefined) throw missing;
-    const hint = 'complete it: fleet mirror once';
+    const hint = 'to complete the mirror, run: fleet mirror once';
     throw new FleetError(
       'partial',
-      `the mirror does not contain all ${what}: it has never read a whole list`,
+      `the mirror does not contain all ${what}, because fleet has not read a whole list into it yet`,
       { hint },
     );
   });

@@ -12,8 +12,8 @@ import { readNames, uuidOfNamed } from './find-named.js';
 import { listSome } from './pick-one.js';
 
 /**
- * Returns the UUID of the organization in the flag or in the settings, or undefined without both.
- * Looks up a name.
+ * Returns the UUID of the organization in the flag or the settings, or undefined when neither is
+ * set. Looks up names.
  */
 export async function chosenOrganization(
   context: Context,
@@ -47,10 +47,10 @@ export async function requireOrganization(
 }
 
 /**
- * Returns the organizations of the flags, of the settings, or of the token, or else the only one on
- * the first page of bicycles. The UUIDs are in lower case and distinct. Prints a notice when fleet
- * found a single organization itself. Throws a FleetError of kind `usage` when there is none, or
- * when the page contains several.
+ * Returns the organizations from the flags, the settings or the token, or otherwise the only
+ * organization on the first page of bicycles. The UUIDs are in lower case and distinct. Prints a
+ * notice when fleet found a single organization itself. Throws a FleetError of kind `usage` when
+ * there is none, or when the page contains several.
  */
 export async function requireOrganizations(
   context: Context,
@@ -84,8 +84,8 @@ async function readOwners(context: Context): Promise<string[]> {
 async function notChosen(context: Context, several: readonly string[]): Promise<FleetError> {
   if (several.length === 0) {
     return usageError(
-      'no organization is given, and neither the token nor the bicycles name one',
-      'use its name or UUID, or set it with "fleet config set organization NAME"',
+      'no organization given, and fleet cannot determine it from the token or the bicycles',
+      'pass the name or UUID of the organization, or set it with "fleet config set organization NAME"',
     );
   }
   const names = await readNames(await context.client(), NAMED.organization).catch(() => undefined);

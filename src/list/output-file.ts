@@ -8,7 +8,7 @@ import type { NamedOutput } from '../system/named-file.js';
 import { followLinks, openWholeFile } from '../system/whole-file.js';
 
 /**
- * Opens the file of `--file`, or stdout. The caller must call `end` after writing. If the command
+ * Opens the file from `--file`, or stdout. The caller must call `end` after writing. If the command
  * fails before that, the file is neither created nor changed. Throws a FleetError of kind `output`
  * when the file cannot be written.
  */
@@ -34,7 +34,7 @@ async function openFile(context: Context, file: string | undefined, newMode?: nu
     }
   };
   // A symbolic link is followed to its target. A pipe or a device, such as /dev/null, is opened for
-  // writing and not replaced.
+  // writing instead of being replaced.
   const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
@@ -68,7 +68,7 @@ async function openPipe({ clock, signal, settings }: Context, path: string): Pro
   return openNamedOutput(path, { clock, signal, silenceMs });
 }
 
-/** Whether the result appears on a terminal. */
+/** Whether the result is printed on a terminal. */
 export function isScreen({ io, flags }: Context): boolean {
   return io.stdout.isTerminal && flags.file === undefined;
 }
@@ -79,14 +79,17 @@ export async function writeResult(context: Context, text: string | Buffer): Prom
 }
 
 /**
- * Writes a secret to stdout or to the file of `--file`. Only the owner can read a new file. The
- * permissions of an existing file are kept, because the operator has chosen them.
+ * Writes a secret to stdout or to the file from `--file`. Only the owner can read a new file. An
+ * existing file keeps its permissions, because the operator has chosen them.
  */
 export async function writeSecret(context: Context, text: string): Promise<void> {
   await writeWhole(context, context.flags.file, text, OWN_FILE_MODE);
 }
 
-/** Writes a text to a file, or to stdout when no file is named. Throws like `openTarget`. */
+/**
+ * Writes text to a file, or to stdout when no file is given. Throws the same errors as
+ * `openTarget`.
+ */
 export async function writeWhole(
   context: Context,
   file: string | undefined,

@@ -11,17 +11,19 @@ export interface Meant<T> {
   /** The UUID in lower case. */
   uuid: string;
   /**
-   * The item as it was found in a list. Undefined when the text was a complete UUID, which needs no
-   * look-up.
+   * The item as it was found in a list. Undefined when the user typed a complete UUID, which needs
+   * no look-up.
    */
   item: Item<T> | undefined;
 }
 
-/** An error lists at most this many items, and this many characters of a name. */
+/**
+ * The maximum number of items that an error lists, and the maximum number of characters of a name.
+ */
 const MOST_LISTED = 10;
 const LONGEST_NAME_CHARACTERS = 40;
 
-/** An error shows at most this many characters of the user's text. */
+/** The maximum number of characters that an error quotes from the user's text. */
 const LONGEST_TEXT_CHARACTERS = 200;
 
 /**
@@ -43,7 +45,7 @@ export function pickOne<T extends { [field: string]: unknown }>(
   );
 }
 
-/** Returns the first items on one line, and the number of the others. */
+/** Returns the first items and the number of remaining items on one line. */
 export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
   const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
   if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);
@@ -61,7 +63,7 @@ export function describe(uuid: unknown, name: unknown): string {
     : id;
 }
 
-/** Shortens a text that the user typed, for an error. */
+/** Shortens text that the user typed, so that an error can quote it. */
 export function shorten(text: string): string {
   return text.length <= LONGEST_TEXT_CHARACTERS ? text : `${cutTo(text, LONGEST_TEXT_CHARACTERS)}…`;
 }

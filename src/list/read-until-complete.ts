@@ -12,7 +12,8 @@ import type { Tally } from './footer.js';
 const READINGS_LIMIT = 3;
 
 /**
- * When the list is read again, it may have this many more pages than at first, because it can grow.
+ * The number of extra pages that are allowed when the list is read again, because the list can
+ * grow.
  */
 const FURTHER_PAGES = 5;
 
@@ -37,7 +38,7 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // When the request begins at a later page, the service's total does not show how many items are
+  // When the request starts at a later page, the service's total does not show how many items are
   // missing.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
@@ -53,15 +54,15 @@ export async function* readItems<T extends { uuid?: unknown }>(
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // Stores a total that differs from the first one. A later pass, in which the service sends
-      // the first total again, does not overwrite it.
+      // Stores a total that differs from the first one. A later pass does not overwrite it, even
+      // when the service sends the first total again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
-      // Releases the items for garbage collection. The caller's loop holds a page until the next
-      // one arrives, and a page can be large.
+      // Releases the items for garbage collection. The caller's loop keeps a page until the next
+      // page arrives, and a page can be large.
       page.items.length = 0;
       page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;

@@ -34,7 +34,7 @@ export async function printRows<T>(
 }
 
 /**
- * The maximum number of items, and of their characters, that are rendered at once. The output of a
+ * The maximum number of items, and of their characters, that are rendered at once. Rendering a
  * whole page could need too much memory.
  */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
@@ -54,7 +54,7 @@ export async function openResult<T>(
   const isDrawn = isScreen(context);
   const chosen = format ?? (await context.settings()).output.value;
   if (chosen === 'xlsx' && flags.file === undefined)
-    throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
+    throw usageError('-o xlsx needs --file', 'add --file PATH, such as --file fleet.xlsx');
   if (flags.excel === true && chosen !== 'csv')
     throw usageError(`--excel works only with csv, not with ${chosen}`, 'add -o csv');
   const target = await openTarget(context);

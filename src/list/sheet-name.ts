@@ -18,7 +18,7 @@ export interface SheetFilters {
 
 /**
  * Returns a name for the sheet that describes the filters, or undefined without filters. The most
- * important filter comes first, because Excel allows 31 characters. UUIDs are left out.
+ * important filter comes first, because Excel allows 31 characters. UUIDs are omitted.
  */
 export function sheetNameOf(filters: SheetFilters): string | undefined {
   const { state = [], type = [], name, near, bbox, where = [] } = filters;

@@ -1,5 +1,4 @@
-// Finds items by the beginning of their UUID. Uses a binary search in a list that is ordered by
-// UUID.
+// Finds items by UUID prefix, with a binary search in a list ordered by UUID.
 
 import type { Client } from '../http/client.js';
 import { firstPage, LARGE_PAGE } from '../http/first-page.js';
@@ -10,20 +9,18 @@ import type { Listed } from './list.js';
 /** The request for a list, with its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/**
- * Shorter texts are not searched, because they often look like the beginning of a UUID by accident.
- */
+/** Shorter strings are not searched, because they often look like a UUID prefix by accident. */
 const SHORTEST_PREFIX_DIGITS = 4;
 
-/** Matches the beginning of a UUID: hexadecimal digits, and dashes where a UUID can have them. */
+/** Matches a UUID prefix: hexadecimal digits, and dashes where a UUID can have them. */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
-/** Whether a text can be the beginning of a UUID. */
+/** Whether a string can be a UUID prefix. */
 export function isBeginning(text: string): boolean {
   return BEGINNING.test(text);
 }
 
-/** Whether a text can be the beginning of a UUID and is long enough to be meant as one. */
+/** Whether a string can be a UUID prefix and is long enough to be intended as one. */
 export function isPrefix(text: string): boolean {
   return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
 }
@@ -80,9 +77,9 @@ export async function* pagesAround<T extends Listed>(
 }
 
 /**
- * Compares the last UUID of a page with the prefix. Returns a negative number when it comes before
- * the prefix, 0 when it begins with it, and a positive number when it comes after it. Returns
- * undefined when the page is empty or not ordered by UUID.
+ * Compares the last UUID of a page with the prefix. The result is negative for a UUID before the
+ * prefix, 0 for a UUID with the prefix, and positive for a UUID after it. Returns undefined when
+ * the page is empty or not ordered by UUID.
  */
 function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
   const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());

@@ -31,8 +31,8 @@ const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_ti
 type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
- * Parses a condition. Ignores spaces around its three parts. Throws a usage error for an invalid
- * text, and for two operators in a row such as `==`, because the second one could belong to the
+ * Parses a condition. Ignores spaces around its three parts. Throws a usage error for invalid text,
+ * and for two consecutive operators such as `==`, because the second operator could belong to the
  * value.
  */
 export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
@@ -63,11 +63,14 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
  */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
-/** Matches a second condition in a text, such as ` or state=` in `state=lost or state=retired`. */
+/**
+ * Matches a second condition in the typed text, such as ` or state=` in `state=lost or
+ * state=retired`.
+ */
 const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
 
 /**
- * Throws for several values or conditions in one text, because such a condition would match
+ * Throws when the text contains several values or conditions, because such a condition would match
  * nothing.
  */
 function refuseSeveral(
@@ -96,7 +99,7 @@ function refuseSeveral(
 /**
  * Throws a usage error for likely mistakes: a field or word that resembles a documented one, or a
  * comparison of a number or time with something else. Accepts other unknown fields and words,
- * because the service may have more than the interface documents.
+ * because the service may support more than the interface documents.
  */
 export function checkCondition(
   condition: Condition,
@@ -158,19 +161,19 @@ function meets({ operator, value }: Condition, found: unknown, now: Now): boolea
 }
 
 /**
- * Longer texts are not normalized, because `normalize` takes quadratic time for consecutive
+ * Longer strings are not normalized, because `normalize` takes quadratic time for consecutive
  * accents. A name with 160,000 accents would block the program for 10 s.
  */
 const NORMALIZED_CHARACTERS = 2_000;
 
-/** Returns a text as `~` compares it: in lower case and in the Unicode form NFC. */
+/** Returns text in the form that `~` compares: in lower case and in the Unicode form NFC. */
 function fold(text: string): string {
   return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
 }
 
 /**
- * Whether two values are equal. A number equals all its spellings, but a text such as `007` equals
- * only itself.
+ * Whether two values are equal. A number equals all its spellings, but a string such as `007`
+ * equals only itself.
  */
 function isEqual(wanted: string, found: unknown, now: Now): boolean {
   const text = (textOf(found) ?? '').trim();
@@ -193,8 +196,8 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
   const limit = momentOf(wanted, now);
   const value = limit === undefined ? undefined : readTime(found);
   if (limit !== undefined && value !== undefined) return value - limit;
-  // A word such as `monday` may be an ordinary text, so it is compared as one when the value is not
-  // a time. An ISO 8601 time or an age such as `-2h` is never compared as a text.
+  // A word such as `monday` may be ordinary text, so it is compared as text when the value is not a
+  // time. An ISO 8601 time or an age such as `-2h` is never compared as text.
   if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
     return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
@@ -210,7 +213,8 @@ let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefin
 const MOST_REMEMBERED_TIMES = 100;
 
 /**
- * Returns the time that a text means, in milliseconds since the epoch, or undefined for other text.
+ * Returns the time that the text describes, in milliseconds since the epoch, or undefined for other
+ * text.
  */
 function momentOf(text: string, now: Now): number | undefined {
   const isSame = readTimes?.ms === now.ms && readTimes.zone === now.zone;

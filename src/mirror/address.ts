@@ -1,4 +1,4 @@
-// Parses and checks the address of a mirror's database: `sqlite:PATH` or `postgres://…`.
+// Parses and checks a mirror database address: `sqlite:PATH` or `postgres://…`.
 
 import { join, posix, win32 } from 'node:path';
 import { configError } from '../errors.js';
@@ -6,14 +6,12 @@ import { fromGitBash, isDeviceName, isWholePath } from '../system/folder.js';
 import { isSecretName } from '../system/secret-names.js';
 import { holdsNamedSecret } from '../system/typed-secrets.js';
 
-/**
- * The address of a mirror's database. It contains no secret, because a password in it is refused.
- */
+/** A mirror database address. It contains no secret, because passwords in addresses are refused. */
 export type MirrorAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** The result of parsing an address: the address, or the reason why it is invalid. */
+/** The result of parsing a mirror address: the address, or the reason why it is invalid. */
 export type ParsedAddress =
   | { readonly value: MirrorAddress }
   | { readonly reason: string; readonly hint?: string };
@@ -33,7 +31,7 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /**
- * Matches a server's address after `sqlite:`. Errors must not quote it, because it may contain a
+ * Matches a server's URL after `sqlite:`. Errors must not quote the URL, because it may contain a
  * password.
  */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
@@ -44,7 +42,7 @@ const PASSWORD_HINT =
 /**
  * Parses the address of a mirror's database.
  *
- * @param folder the base of a relative path. Without it, a relative path is refused, because
+ * @param folder the base of a relative path. When omitted, relative paths are refused, because
  *   settings must not depend on the current directory.
  */
 export function parseMirrorAddress(
@@ -84,7 +82,7 @@ export function parseMirrorAddress(
   };
 }
 
-/** Parses a PostgreSQL address. Errors do not quote it, because it may contain a password. */
+/** Parses a PostgreSQL URL. Errors do not quote the URL, because it may contain a password. */
 function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
   if (parameters === undefined) {
@@ -112,13 +110,13 @@ export function isPort(text: string): boolean {
 }
 
 /**
- * Splits an address into three parts: the text before the hosts, the hosts, and the text after
- * them.
+ * Splits a URL into three parts: the text before the hosts, the hosts, and the text after the
+ * hosts.
  */
 const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
 /** Splits a host and its port. An IPv6 address is in brackets. */
 const HOST = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d*))?$/;
-/** Replaces the hosts of an address while it is parsed, because `URL` accepts only one host. */
+/** Replaces the hosts in a URL while it is parsed, because `URL` accepts only one host. */
 const ANY_HOST = 'any.invalid';
 
 /**
@@ -139,8 +137,8 @@ function readHosts(text: string): { host: string; port: string } | undefined {
 }
 
 /**
- * Returns the parameters in a PostgreSQL address, by libpq's names. `host` and `port` can be lists
- * separated by commas. Returns undefined for an invalid address.
+ * Returns the parameters in a PostgreSQL URL, with libpq's names. `host` and `port` can be
+ * comma-separated lists. Returns undefined for an invalid address.
  */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {

@@ -62,7 +62,7 @@ function refuse({ subject, path }: HttpRequest): never {
 
 /**
  * Yields the names of all resources of a kind, such as zones, in one page. Throws a usage error
- * when the mirror has none.
+ * when the mirror has no names of this kind.
  */
 async function* readNamePage<T>(
   database: Database,
@@ -71,7 +71,7 @@ async function* readNamePage<T>(
   const items = await readStoredNames<T>(database, kind);
   if (items.length === 0)
     throw usageError(
-      `the mirror has no names of ${kind.many}, because no writer has read them from the service yet`,
+      `the mirror has no names of ${kind.many}, because fleet has not stored them in the mirror yet`,
       `use the UUID of the ${kind.one}, or remove --offline`,
     );
   yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
@@ -90,7 +90,7 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
   const missing = `no bicycle ${uuid} in the mirror`;
   if (row === undefined) throw new FleetError('not-found', missing);
   if (row['gone'] !== null) {
-    const hint = `see its history: fleet bicycles history ${uuid}`;
+    const hint = `to see its history, run: fleet bicycles history ${uuid}`;
     throw new FleetError('not-found', `${missing}: it left the list at ${row['gone']}`, { hint });
   }
   const text = String(row['raw']);
@@ -126,8 +126,8 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // SQLite ignores case only for ASCII letters. For any other text, this selects all rows, and
-    // the caller filters them.
+    // SQLite ignores case only for ASCII letters. For text with other letters, this condition
+    // selects all rows, and the caller filters them.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     // The subquery reads only an index that contains these fields. This is much faster than reading
@@ -180,8 +180,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it contains ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
-    // If the mirror contains only one organization, every row meets this condition, so it is left
-    // out.
+    // If the mirror contains only one organization, every row meets this condition, so the
+    // condition is omitted.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -190,8 +190,11 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     if (PAGING.includes(name)) continue;
     const filter = name === 'organization' ? isOwn : list.filters.get(name);
     if (filter === undefined) {
-      const hint = 'remove it, use --where, or ask the service without --offline';
-      throw usageError(`--offline cannot filter by "${name}", which only the service can`, hint);
+      const hint = 'remove this filter, use --where, or remove --offline to ask the service';
+      throw usageError(
+        `--offline cannot filter by "${name}"; only the service supports this filter`,
+        hint,
+      );
     }
     const [condition, ...more] = filter(
       query.flatMap(([each, value]) => (each === name ? [value] : [])),
@@ -211,7 +214,10 @@ function place(database: Database, query: Query, fields: readonly string[]) {
   const orders = (one('ordering') ?? '-created').split(',').map((field) => {
     const name = field.replace(/^-/, '');
     if (!fields.includes(name))
-      throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
+      throw usageError(
+        `--offline cannot order by "${name}"`,
+        `with --offline, order by ${fields.join(', ')}`,
+      );
     return `${orderOf(name, database.dialect)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   // The order ends with `uuid`, in the same direction as the column before it, so that the database
@@ -227,7 +233,7 @@ function place(database: Database, query: Query, fields: readonly string[]) {
 /**
  * Yields one page, or the whole list in one read transaction. For a whole list, `count` is at least
  * the number of rows that were read. Observed: the service returns a first page even for an empty
- * list, and answers 404 to a page beyond the last one.
+ * list, and returns 404 for a page beyond the last one.
  */
 async function* readPages<T>(
   database: Database,
@@ -240,7 +246,7 @@ async function* readPages<T>(
   if (page > 1 && skipped >= count)
     throw new FleetError(
       'not-found',
-      `the mirror has no page ${page} of this list, which has ${count}`,
+      `the mirror has no page ${page} of this list; the total number of items is ${count}`,
     );
   const isOne = ahead === 0;
   // One row more than needed shows whether there is a next page.

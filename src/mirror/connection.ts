@@ -1,5 +1,5 @@
-// Reads the settings of a PostgreSQL connection from the address, the service file and the
-// environment in the same way as libpq. The library `pg` supports only some of them.
+// Reads the settings of a PostgreSQL connection from the URL, the service file and the environment
+// in the same way as libpq. The library `pg` supports only some of them.
 
 import { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -26,7 +26,7 @@ type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
-/** The maximum size of a service file or certificate file. Such files are much smaller. */
+/** The maximum size of a service file or certificate file. Real files are much smaller. */
 const LIMIT_BYTES = 1_000_000;
 
 /**
@@ -40,7 +40,7 @@ const VARIABLES: Named = {
 };
 
 /**
- * Reads the settings from the address, the service file and the environment. Throws a FleetError of
+ * Reads the settings from the URL, the service file and the environment. Throws a FleetError of
  * kind `config` for an unusable file or value.
  */
 export async function readConnection(
@@ -59,8 +59,7 @@ export async function readConnection(
   const database = find('dbname') ?? user;
   const servers: Server[] = [];
   for (const { host, port } of readServers(find)) {
-    // A host that is the path of a folder means a connection through a Unix socket, which never
-    // uses TLS.
+    // A host that is a folder path means a connection through a Unix socket, which never uses TLS.
     const tls = host.startsWith('/') ? [false as const] : await readTls(find, host, signal);
     servers.push({ host, port, tls });
   }
@@ -79,17 +78,17 @@ export async function readConnection(
   };
 }
 
-/** The settings whose values errors repeat. */
+/** The settings whose values appear in error messages. */
 const SHOWN_SETTINGS: readonly string[] = [
   ...['service', 'PGSERVICEFILE', 'host', 'port', 'user', 'dbname', 'sslmode'],
   ...['target_session_attrs', 'sslrootcert', 'sslcert', 'sslkey', 'passfile'],
 ];
-/** Matches an address, and the text of a file such as a key, as it is or in base64. */
+/** Matches a URL, or the contents of a file such as a key, as plain text or base64. */
 const IS_ADDRESS_OR_TEXT = /:\/\/|[\r\n]|^LS0tLS1CRUdJTi/;
 
 /**
- * Throws for a setting that contains more than its value: an address, several settings, or the
- * content of a file instead of its path. Errors must not repeat it, because it can contain a
+ * Throws for a setting that contains more than its value: a URL, several settings, or a file's
+ * contents instead of its path. Errors must not repeat the setting, because it can contain a
  * password or a private key.
  */
 function refuseSecrets(find: Find): void {
@@ -128,12 +127,12 @@ function readServers(find: Find): { host: string; port: number }[] {
   return hosts.map((host, index) => ({ host, port: Number(ports[index] ?? ports[0]) }));
 }
 
-/** The state that a server must have to be used (`target_session_attrs`). */
+/** The state that a server must be in to be used (`target_session_attrs`). */
 export type Target = (typeof TARGETS)[number];
 
 const TARGETS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-/** Returns the required state of the server, or undefined when no setting names it. */
+/** Returns the required server state, or undefined when it is not set. */
 function readTarget(find: Find): Target | undefined {
   const text = find('target_session_attrs');
   const target = TARGETS.find((each) => each === text);
@@ -154,7 +153,7 @@ function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
   return home === undefined ? undefined : join(home, '.pgpass');
 }
 
-/** Reads a file. `name` is the parameter that contains its path, for errors. */
+/** Reads a file. `name` is the parameter that contains its path, for error messages. */
 async function readNamed(path: string, name: string, signal: AbortSignal): Promise<string> {
   try {
     const { chunks } = await openNamedFile(path, {
@@ -171,7 +170,7 @@ async function readNamed(path: string, name: string, signal: AbortSignal): Promi
 }
 
 /**
- * Returns the parameters of a service from the service file. Its section is `[name]`, followed by
+ * Returns a service's parameters from the service file. Its section is `[name]`, followed by
  * `key=value` lines (PostgreSQL 17, section 32.17).
  */
 async function readService(
@@ -179,8 +178,8 @@ async function readService(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder, the path is one that does not exist. A relative path would read a file
-  // in the current directory.
+  // Without a home folder, returns a path that does not exist. A relative path would read a file in
+  // the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
   if (found !== undefined) return found;
@@ -190,7 +189,7 @@ async function readService(
   );
 }
 
-/** Returns the parameters of a service, or undefined when the text does not contain the service. */
+/** Returns a service's parameters, or undefined when the text does not contain the service. */
 export function parseService(text: string, name: string): Named | undefined {
   const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
   const lines = section
@@ -246,8 +245,8 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
   // libpq: "If a root CA file exists, the behavior of sslmode=require will be the same as that of
   // verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. This is
-  // like psql, where only `sslmode` decides.
+  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. psql
+  // behaves in the same way: only `sslmode` matters.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'

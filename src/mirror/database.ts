@@ -27,7 +27,7 @@ export interface Answer {
   readonly chunks: AsyncIterable<Rows>;
 }
 
-/** One connection to a database. Its methods throw the errors of the driver. */
+/** One connection to a database. Its methods throw the driver's errors. */
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
   /** Runs one statement and returns its rows. */
@@ -60,14 +60,14 @@ export interface OpenOptions {
 /** The number of rows in a chunk. More rows need more memory; fewer rows are slower. */
 export const CHUNK_ROWS = 500;
 /**
- * The maximum length of a single value in the result of a query. It equals the size limit of a
- * response from the service.
+ * The maximum length of a single value in the result of a query. It equals the size limit for
+ * service responses.
  */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * A database. Transactions and statements run one after another. Other calls can run while `each`
- * and `query` read their rows.
+ * A database. Transactions and statements run sequentially. Other calls can run while `each` and
+ * `query` read their rows.
  */
 export type Database = ReturnType<typeof databaseOf>;
 
@@ -94,7 +94,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     }
     return { columns, chunks: understood() };
   };
-  /** Runs a transaction after the earlier ones. Rolls it back when `work` throws. */
+  /** Runs a transaction after all earlier transactions. Rolls it back when `work` throws. */
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
       await ask(engine.begin);
@@ -118,7 +118,10 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     close: engine.close,
     /** Runs a read-only statement exactly as the user wrote it. */
     query: (sql: string) => read(sql, [], true),
-    /** Runs a statement of the program and returns its rows. Each `?` stands for a value. */
+    /**
+     * Runs one of fleet's own statements and returns its rows. Each `?` is a placeholder for a
+     * value.
+     */
     async all(sql: string, values: readonly Value[] = []) {
       const { names, rows } = await ask(() => engine.run(sql, values));
       return objectsOf(names, rows);
@@ -149,7 +152,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
   };
 }
 
-/** Returns a function that runs tasks one after another. */
+/** Returns a function that runs tasks sequentially. */
 export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -170,7 +173,7 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
   return ` on conflict (${key.join(', ')}) do ${action}`;
 }
 
-/** Converts rows to objects. When several columns have the same name, the last one counts. */
+/** Converts rows to objects. When several columns have the same name, the last value is used. */
 function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
@@ -190,12 +193,13 @@ export function storable(text: string): string {
  * wrote the statement.
  */
 export function refusal(message: string, isQuery: boolean, cause: unknown): FleetError {
-  const text = `the database says: ${message}`;
-  if (isQuery) return usageError(text, 'tables, columns and ten examples: fleet help mirror');
+  const text = `the database reported an error: ${message}`;
+  if (isQuery)
+    return usageError(text, 'for the tables, the columns and examples, run: fleet help mirror');
   return new FleetError('internal', text, { cause });
 }
 
-/** Maps error codes of a database to errors. The first matching pattern counts. */
+/** Maps error codes of a database to errors. The first matching pattern is used. */
 export type Failures = readonly (readonly [
   codes: RegExp,
   kind: ErrorKind,
@@ -205,7 +209,7 @@ export type Failures = readonly (readonly [
 
 /**
  * Returns the error for an error code of a database. Returns undefined for an unknown code, which
- * means a wrong statement. `lasting` matches codes of errors that a retry cannot fix.
+ * indicates an invalid statement. `lasting` matches codes of errors that a retry cannot fix.
  */
 export function errorOfCode(
   failures: Failures,
@@ -226,7 +230,7 @@ function isTooLong(value: Value): boolean {
 
 export function tooLong(): FleetError {
   return usageError(
-    `the query has values of more than ${MOST_VALUE_CHARACTERS / 1024 / 1024} MB`,
+    `the query returned a value of more than ${MOST_VALUE_CHARACTERS / 1024 / 1024} MB`,
     'select fewer columns, or a part of each value with substr()',
   );
 }

@@ -16,15 +16,15 @@ export const DIALECTS = {
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     // Descending order; rows without a value come last.
     newest: 'DESC',
-    // Compares texts by their bytes.
+    // Compares strings byte by byte.
     bytes: 'COLLATE BINARY',
     // Locks the rows of a query until the end of the transaction. SQLite needs no row locks,
-    // because it runs write transactions one after another.
+    // because it runs write transactions sequentially.
     locked: '',
-    // Selects the texts of a JSON array as rows, so that one parameter can contain any number of
-    // texts.
+    // Selects the strings of a JSON array as rows, so that one parameter can pass any number of
+    // strings.
     texts: 'SELECT value FROM json_each(?)',
-    // An estimate of the number of changes, which does not need to read them.
+    // An estimate of the number of changes, computed without reading them.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
@@ -64,7 +64,7 @@ export const DIALECTS = {
   },
 };
 
-/** Returns a text in lower case for a LIKE pattern. A `\` escapes the special characters. */
+/** Returns lower-case text for a LIKE pattern. A `\` escapes the special characters. */
 export function likeText(text: string): string {
   return text.toLowerCase().replace(/[\\%_]/g, '\\$&');
 }

@@ -12,7 +12,7 @@ import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.
 
 export type Writes = ReturnType<Ledger['take']>;
 
-/** A change of another table, which is written together with a batch. */
+/** A change to another table, which is written together with a batch. */
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
@@ -50,14 +50,14 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 }
 
 /**
- * What recent messages said about a bicycle. It is kept until all lists that were requested before
- * these messages have arrived.
+ * The content of recent messages about a bicycle. It is kept until all lists that were requested
+ * before the messages have arrived.
  */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
 /**
- * The maximum number of bicycles with recent messages. During one request, messages about fewer
- * bicycles arrive.
+ * The maximum number of bicycles with recent messages. Messages about fewer bicycles than this
+ * arrive during one request.
  */
 const RECENT_LIMIT = 50_000;
 /** Keeps at most this many rows between two batches. A row needs about 6 kB of memory. */
@@ -78,13 +78,13 @@ export interface Leaving {
   readonly state: unknown;
   /** When the message arrived, by the system clock. */
   readonly leftMs: number;
-  /** The same moment by the service's clock. Missing in data that an older version wrote. */
+  /** The same moment by the service's clock. Missing in data from older versions. */
   readonly serviceMs?: number;
   isRecorded: boolean;
 }
 
 /**
- * Waits this long for the new state. The service usually publishes it directly after
+ * How long to wait for the new state. The service usually publishes it directly after
  * "bicycle_leaving_state".
  */
 const LEAVING_MS = 10_000;
@@ -94,9 +94,9 @@ const LEAVING_MS = 10_000;
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * The maximum number of bicycles without a new state that are stored for the next writer: they left
- * a state, and no message contained the new one. In practice, there are fewer of them at the same
- * time.
+ * The maximum number of bicycles without a new state that are stored for the next writer. They left
+ * a state, and no message contained the new state. In practice, there are always fewer such
+ * bicycles.
  */
 const MOST_LEAVING = 5_000;
 
@@ -120,7 +120,8 @@ export class Ledger implements FleetStore {
   #found = 0;
   /**
    * When a bicycle last arrived with a new `modified` or version but unchanged values (system
-   * clock). A value was then changed and changed back, and both changes were missed.
+   * clock). This means that a value was changed and changed back, and that both changes were
+   * missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
@@ -209,12 +210,12 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records that a bicycle left a state. Possibly only the bicycle's rider gets a message about the
-   * new state.
+   * Records that a bicycle left a state. The message about the new state may be sent only to the
+   * bicycle's rider.
    */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
-    // The message is ignored if it names another state than the bicycle's current one. A new writer
-    // may receive such messages again, after an earlier writer recorded them.
+    // The message is ignored if its state is not the bicycle's current state. A new writer may
+    // receive such messages again, after an earlier writer recorded them.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
@@ -223,8 +224,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Forgets that a bicycle left a state. Called when the message about this was a repeated one, and
-   * the bicycle had already reached another state.
+   * Forgets that a bicycle left a state. Called when the message about this was a repeat and the
+   * bicycle had already reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
@@ -250,8 +251,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records that a bicycle left its last known state, and that its state is unknown since then. The
-   * time is the service's time, but not later than the next state.
+   * Records that a bicycle left its last known state, and that its state has been unknown since
+   * then. The time is the service's time, but not later than the next state.
    */
   #recordLeft(leaving: Leaving, untilMs = Number.POSITIVE_INFINITY) {
     const { leftMs, serviceMs = leftMs } = leaving;
@@ -380,8 +381,7 @@ export class Ledger implements FleetStore {
       const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
       if (oldJson === json) continue;
       isChanged = true;
-      // Fields such as links are missing in messages. When a list adds such a field, nothing has
-      // changed.
+      // Messages omit fields such as links. When a list adds such a field, it is not a change.
       const isAdded = old === undefined && (source === 'list' || now === null);
       if (BOOKKEEPING.has(field) || isAdded) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;

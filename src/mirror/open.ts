@@ -32,7 +32,7 @@ export async function openDatabase(
 
 /**
  * Opens a mirror for reading. Throws like `openDatabase`. Also throws a FleetError of kind `config`
- * for a database that is not a mirror, and for a mirror of another service than `baseUrl`.
+ * for a database that is not a mirror, and for a mirror whose service is not `baseUrl`.
  */
 export async function openMirror(
   address: MirrorAddress,
@@ -67,14 +67,14 @@ export async function openMirror(
 function missing(address: MirrorAddress): FleetError {
   return configError(
     `there is no mirror in ${showMirrorAddress(address)}`,
-    'start one: fleet mirror run',
+    'to start a mirror, run: fleet mirror run',
   );
 }
 
 /**
  * Opens a mirror for writing, and creates it in an empty database. Throws for a mirror of another
- * service or a newer version of fleet, and for a database with other tables; such a database is not
- * changed.
+ * service or a newer version of fleet. Throws for a database with other tables, without changing
+ * that database.
  */
 export async function openOwn(
   address: MirrorAddress,

@@ -1,4 +1,4 @@
-// Reads the password file of PostgreSQL, as libpq does (PostgreSQL 17, section 32.16).
+// Reads PostgreSQL's password file as libpq does (PostgreSQL 17, section 32.16).
 
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../errors.js';

@@ -17,15 +17,15 @@ export interface Happening {
   readonly source: string;
   /**
    * The changed fields with their new values as JSON text, in the order of recording. The field `*`
-   * means a new bicycle; its value is the whole bicycle. The field `gone` means that the bicycle
-   * left the list or came back.
+   * stands for a new bicycle, and its value is the whole bicycle. The field `gone` means that the
+   * bicycle left the list or returned.
    */
   readonly changes: (readonly [field: string, json: string])[];
 }
 
 /**
- * A time range in UTC by the service's clock. `since` belongs to the range, `until` does not. Both
- * have the format of the times in the table `changes`.
+ * A time range in UTC by the service's clock. `since` is inclusive, and `until` is exclusive.
+ * `since` and `until` have the same format as the times in the `changes` table.
  */
 export interface Range {
   readonly since: string;
@@ -44,14 +44,14 @@ const BOOKKEEPING = ['modified', 'concurrency_version'];
 
 /**
  * Returns the range between two times in milliseconds since the epoch. A missing time leaves that
- * side open.
+ * end of the range open.
  */
 export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range {
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
 /**
- * Returns the fleet at a past moment, by undoing all later changes of the current fleet. Bicycles
+ * Returns the fleet at a past moment, by undoing all later changes in the current fleet. Bicycles
  * that did not exist yet are marked as gone.
  */
 export async function readPast(
@@ -86,7 +86,7 @@ function undo(past: PastBicycle | undefined, field: string, old: Value): void {
   else past.bicycle[field] = parseJson(String(old));
 }
 
-/** Yields the events of a range in the order of recording. */
+/** Yields the events of a range in the order in which they were recorded. */
 async function* readHappenings(database: Database, { since, until }: Range) {
   const sql = 'SELECT * FROM changes WHERE at >= ? AND at < ? ORDER BY id';
   let open: Happening | undefined;

@@ -1,5 +1,5 @@
 // Connects to PostgreSQL and compatible databases. Uses one connection for statements, and a
-// separate connection for each query that reads many rows.
+// separate connection for each large query.
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
@@ -23,17 +23,17 @@ import { LEASE_MS } from './writers.js';
 type Client = import('pg').Client;
 
 /**
- * Settings of each transaction, so that times are always in UTC and in the same format. They apply
- * only to one transaction, because PgBouncer in transaction mode lends the connection to other
- * programs afterwards.
+ * The settings of each transaction, so that times are always in UTC and in the same format. They
+ * apply only to one transaction, because PgBouncer in transaction mode then lends the connection to
+ * other programs.
  */
 const SETTINGS =
   "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
 
 const BEGIN_READING = `begin read only; ${SETTINGS}`;
 /**
- * Begins a write transaction. The timeout ends the transaction of a writer that hangs, so that
- * another writer can replace it.
+ * Starts a write transaction. The timeout ends the transaction of a hanging writer, so that another
+ * writer can take over.
  */
 const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
@@ -44,7 +44,7 @@ const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session
 const CHECK_CONNECTION =
   "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
 
-/** The database of a connection, for errors. */
+/** The connection's database, for error messages. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -73,7 +73,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   if (options.access === 'write') await checkSuitable(client, place, secrets);
   const inTurn = queue();
   let isOpen = false;
-  // An unnamed statement ends with its transaction. A named one would stay on the server's
+  // An unnamed statement ends with its transaction. A named statement would stay on the server's
   // connection.
   const run: Engine['run'] = async (sql, values) => {
     const found = await client.query({
@@ -143,7 +143,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
 }
 
 /**
- * Throws when a database cannot hold a mirror, and closes the connection. The FleetError has the
+ * Closes the connection and throws when the database cannot hold a mirror. The FleetError has the
  * kind `config`, or `output` for a read-only server.
  */
 async function checkSuitable(client: Client, place: Place, secrets: Secrets): Promise<void> {
@@ -160,7 +160,7 @@ async function checkSuitable(client: Client, place: Place, secrets: Secrets): Pr
   }
 }
 
-/** Encodings that can store all texts of the service. SQL_ASCII stores bytes unchanged. */
+/** Encodings that can store all strings from the service. SQL_ASCII stores bytes unchanged. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
 function unsuitableBy(
@@ -169,27 +169,27 @@ function unsuitableBy(
 ): FleetError | undefined {
   if (!ENCODINGS.includes(encoding ?? ''))
     return configError(
-      `${where} has the encoding ${encoding}, which cannot hold every name`,
-      'create one with UTF8: createdb --encoding UTF8 --template template0 NAME',
+      `${where} has the encoding ${encoding}, which cannot store all names`,
+      'to create a database with UTF8, run: createdb --encoding UTF8 --template template0 NAME',
     );
   if (schema === null)
     return configError(
-      `${where} has no schema for the tables: the search_path names none that exists`,
-      'set one: PGOPTIONS="-c search_path=public"',
+      `${where} has no schema for the tables: the search_path contains no existing schema`,
+      'set a schema, for example: PGOPTIONS="-c search_path=public"',
     );
   if (readOnly !== 'on') return undefined;
   return new FleetError('output', `${where} is read-only`, {
-    hint: 'name its primary server; a standby cannot be written',
+    hint: 'use the address of the primary server; a standby server is read-only',
   });
 }
 
-/** Replaces the `?` in a statement by `$1`, `$2` and so on. */
+/** Replaces the `?` in a statement with `$1`, `$2` and so on. */
 function numberParameters(sql: string): string {
   let count = 0;
   return sql.replaceAll('?', () => `$${++count}`);
 }
 
-/** Inserts rows with COPY. Measured: COPY halves the work of the server compared with INSERT. */
+/** Inserts rows with COPY. Measured: COPY halves the server's work compared with INSERT. */
 async function copyRows(client: Client, into: string, rows: Rows): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const { pipeline } = await import('node:stream/promises');
@@ -260,7 +260,7 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** The type numbers of numeric, json and jsonb (pg_type.dat). */
+/** The type OIDs of numeric, json and jsonb (pg_type.dat). */
 const [NUMERIC, JSON_TYPES] = [1700, [114, 3802]];
 
 function columnOf({ name, dataTypeID: type }: FieldDef): TableColumn {
@@ -274,10 +274,7 @@ function bind(value: Value): unknown {
 
 const readFloat = (text: string) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-/**
- * The parsers for PostgreSQL's data types, by the number (OID) of the type. Values of other types
- * stay texts.
- */
+/** The parsers for PostgreSQL data types, by type OID. Values of other types stay strings. */
 const READERS: { readonly [type: number]: (text: string) => Value } = {
   16: (text) => text === 't', // the type bool
   20: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)), // the type int8
@@ -369,7 +366,7 @@ async function connectTo(
       options.signal.throwIfAborted();
       failure = error;
       // Tries the next TLS setting only if the server refused this one. 28000 is one of the codes
-      // for such a refusal.
+      // for this refusal.
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
@@ -390,7 +387,7 @@ function hideInError(error: unknown, secrets: Secrets): void {
   for (const inner of error.errors) hideInError(inner, secrets);
 }
 
-/** The names of the states in errors. */
+/** The names of the states in error messages. */
 const STATES: { readonly [state in Target]: string } = {
   any: 'a server',
   'read-write': 'a server that can be written',
@@ -435,18 +432,23 @@ const READ_ONLY = /^25006$/;
 /** The code when the role lacks a permission. */
 const FORBIDDEN = '42501';
 const GRANT_HINT = 'grant it the tables: GRANT SELECT ON ALL TABLES IN SCHEMA public TO …';
-/** The code of a missing permission, which a retry cannot fix. */
+/** The error code for a missing permission, which a retry cannot fix. */
 const LASTING = /^42501/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and use the host name of the certificate; PGSSLMODE=verify-ca accepts any name';
 
 /**
- * The errors of PostgreSQL that have a message of their own. They are recognised by SQLSTATE or its
- * class (PostgreSQL 17, appendix A), or by the error code of the network.
+ * The PostgreSQL errors that have their own message. They are recognised by SQLSTATE or its class
+ * (PostgreSQL 17, appendix A), or by the network error code.
  */
 const FAILURES: Failures = [
   [/^(22P05|22021)/, 'config', 'cannot hold a text', 'use a database with the encoding UTF8'],
-  [/^3F/, 'config', 'has no schema for the tables', 'set one: PGOPTIONS="-c search_path=public"'],
+  [
+    /^3F/,
+    'config',
+    'has no schema for the tables',
+    'set a schema, for example: PGOPTIONS="-c search_path=public"',
+  ],
   [
     /^28/,
     'config',
@@ -467,7 +469,7 @@ const FAILURES: Failures = [
   ],
 ];
 
-/** Returns the name of a database for errors. */
+/** Returns a database's name for error messages. */
 function nameOf({ host, port, database }: Place): string {
   return `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
@@ -482,7 +484,7 @@ function asPostgresError(
   // When a host name has several addresses, the error contains one error for each address. The
   // first one describes the problem.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
-  // `pg` sets no code when the server asks for a password and none is set.
+  // `pg` sets no error code when the server asks for a password and no password is set.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
   const where = nameOf(place);

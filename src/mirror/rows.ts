@@ -28,9 +28,7 @@ const MOST_INDEXED_CHARACTERS = 200;
 /** The fields of alerts that are stored as JSON text. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
-/**
- * Returns the SQL that orders rows by a field. Texts are ordered by their bytes in both databases.
- */
+/** Returns the SQL that orders rows by a field. Both databases order strings by their bytes. */
 export function orderOf(field: string, { bytes }: Dialect): string {
   if (TIMES.has(field)) return `${field}_utc`;
   return DECIMALS.has(field) ? field : `${field} ${bytes}`;
@@ -118,8 +116,8 @@ function linkedUuid(link: unknown): string | null {
 }
 
 /**
- * Cuts a long value. An index row of PostgreSQL then has room for three texts and a UUID. The
- * column `raw` keeps the whole value.
+ * Truncates a long value, so that three strings and a UUID fit into a PostgreSQL index row. The
+ * `raw` column keeps the whole value.
  */
 function indexedValue(value: unknown): Value {
   const text = textValue(value);
@@ -145,8 +143,8 @@ function textValue(value: unknown): Value {
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
 
 /**
- * Returns the number in a value, also from a string. Returns it as text when a double would round
- * it, and null when the value is not a number.
+ * Returns a value's number, even when the value is a string. Returns a string when a double would
+ * round the number, and null when the value is not a number.
  */
 function decimalValue(value: unknown): Value {
   if (typeof value === 'number') return value;
@@ -157,7 +155,7 @@ function decimalValue(value: unknown): Value {
 
 const LARGEST_VERSION = 2n ** 63n - 1n;
 
-/** Returns a version as an integer. Returns null when a database could not store it. */
+/** Returns a version as an integer. Returns null when the databases cannot store it. */
 export function versionValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : null;
   const written = typeof value === 'string' ? value : writtenNumber(value);
@@ -172,8 +170,8 @@ export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
 /**
- * Converts a time of the service to UTC with microseconds. The text has a fixed width and can be
- * sorted. Returns undefined when `text` is not a valid time.
+ * Converts a service time to UTC with microseconds. The result has a fixed width and can be sorted
+ * as a string. Returns undefined when `text` is not a valid time.
  */
 export function utcOf(text: string): string | undefined {
   if (text.length > 64) return undefined;
@@ -189,20 +187,21 @@ export function utcOfMs(ms: number): string {
 }
 
 /**
- * The maximum length of an identifier. A UUID has 36 characters, and an index row of PostgreSQL at
+ * The maximum length of an identifier. A UUID has 36 characters, and a PostgreSQL index row has at
  * most 2,700 bytes.
  */
 const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 /**
- * Matches all escape sequences, so that the second half of an escaped backslash is not read as the
- * start of one. Captures only NUL and lone surrogates. A surrogate pair is matched as a whole.
+ * Matches all escape sequences, so that the second half of an escaped backslash is not treated as
+ * the start of an escape sequence. Captures only NUL and lone surrogates. A surrogate pair is
+ * matched as a whole.
  */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 
 /**
- * Replaces NUL and lone surrogates in JSON text. With them, a query that reads `raw ->> 'name'` of
+ * Replaces NUL and lone surrogates in JSON text. Otherwise a query that reads `raw ->> 'name'` from
  * all rows would fail.
  */
 export function storableJson(json: string): string {
@@ -213,8 +212,7 @@ export function storableJson(json: string): string {
 }
 
 /**
- * Converts the items of a page to the form that the mirror stores. Leaves out items with an invalid
- * uuid.
+ * Converts a page's items to the format that the mirror stores. Skips items with an invalid uuid.
  */
 export function storableItems<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
   return items.flatMap((item) => {

@@ -26,10 +26,10 @@ const SCHEMA_WITHOUT_NAMES = 5;
  * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. A column
  *   `…_text` contains the original number. `followed` is the organization of the list or topic that
  *   contained the bicycle. `organization` is the bicycle's own organization, or `followed` when the
- *   bicycle names none.
- * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when
- *   the field was not known. The field `*` means a new bicycle; then `new` is the whole bicycle.
- *   The field `gone` means that a bicycle left the list or came back. A `state` of null means that
+ *   bicycle has none.
+ * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when the
+ *   field was not known. The field `*` means a new bicycle; then `new` is the whole bicycle. The
+ *   field `gone` means that a bicycle left the list or returned to it. A `state` of null means that
  *   the bicycle left its state and no new state was published.
  * - `writers` has one row for each organization: its writer, the writer's position, and whether
  *   all alerts were read.
@@ -105,8 +105,8 @@ const PARTITIONED: readonly string[] = [
 
 /**
  * Returns the statements that upgrade the tables. They drop the index on `bicycles.modified`: every
- * message changes this column, and PostgreSQL would then update all indexes of the row. They create
- * the views last, because a view keeps reading a renamed table under its new name.
+ * message changes this column, so PostgreSQL would update all indexes of the row each time. They
+ * create the views last, because a view keeps reading a renamed table under its new name.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -120,13 +120,16 @@ function upgrade(dialect: Dialect): string[] {
 }
 
 /**
- * Creates the table with the names of organizations, zones and models. `kind` is `organization`,
- * `zone` or `model`.
+ * The SQL that creates the table with the names of organizations, zones and models. `kind` is
+ * `organization`, `zone` or `model`.
  */
 const NAMES =
   'CREATE TABLE names (kind TEXT, uuid TEXT, name TEXT NOT NULL, PRIMARY KEY (kind, uuid))';
 
-/** Returns the statements that upgrade a schema. `number` is undefined for a new database. */
+/**
+ * Returns the statements that upgrade the schema from version `number`. `number` is undefined for a
+ * new database.
+ */
 function statementsFor(number: number | undefined, dialect: Dialect): string[] {
   if (number === SCHEMA_NUMBER) return [];
   if (number === SCHEMA_WITHOUT_NAMES) return [NAMES];
@@ -135,8 +138,8 @@ function statementsFor(number: number | undefined, dialect: Dialect): string[] {
 }
 
 /**
- * Returns SQL for a value of the first change of state after the row `s`. `what` is the SQL of this
- * value; `n` is the row of that change.
+ * Returns the SQL for a value from the first state change after the row `s`. `what` is the SQL
+ * expression for this value; `n` is the row of that change.
  */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
@@ -210,7 +213,7 @@ export async function readSchema(database: Database): Promise<number | undefined
   if ([SCHEMA_BEFORE, SCHEMA_WITHOUT_NAMES, SCHEMA_NUMBER].includes(number)) return number;
   throw configError(
     `the mirror has schema ${number}, and this version of fleet upgrades only schema ${SCHEMA_BEFORE} (fleet 0.1.0)`,
-    'make a new one: move it away, or name another with --to; "fleet mirror run" reads the fleet again, and the old history stays in the old database',
+    'to start a new mirror, move this one away or pass another database to --to, and run "fleet mirror run"; the old history stays in the old database',
   );
 }
 
@@ -229,7 +232,7 @@ export async function migrate(database: Database): Promise<number | undefined> {
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
   await creating.catch(async (error: unknown) => {
-    // Two writers may create the tables at the same time. The error of the slower one is ignored.
+    // Two writers may create the tables at the same time. The slower writer's error is ignored.
     if (found === undefined && (await readSchema(database)) === SCHEMA_NUMBER) return;
     throw error instanceof FleetError && error.kind === 'internal' ? unsuitable(error) : error;
   });
@@ -241,7 +244,7 @@ export async function migrate(database: Database): Promise<number | undefined> {
  * support partitions.
  */
 function unsuitable(error: FleetError): FleetError {
-  const what = `the database cannot contain a mirror: ${error.message}`;
+  const what = `the database cannot be used for a mirror: ${error.message}`;
   return configError(what, 'choose another database with --to', error);
 }
 
@@ -256,14 +259,14 @@ export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   throw configError(`the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`, hint);
 }
 
-/** Returns a base URL as `meta` stores it: without a slash at its end. */
+/** Returns a base URL as `meta` stores it: without a trailing slash. */
 export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
 /**
- * Reads the table `meta`. Its keys are `schema`; `base_url`, once a writer has recorded it; and
- * `kept_since`, the UTC time before which `--keep` deleted the history.
+ * Reads the table `meta`. It contains `schema`, `base_url` once a writer has recorded it, and
+ * `kept_since`. `kept_since` is the UTC time before which `--keep` deleted the history.
  */
 export async function readMeta(database: Database): Promise<Readonly<Record<string, string>>> {
   const rows = await database.all('SELECT key, value FROM meta');
@@ -303,7 +306,7 @@ export async function turnPartitions(
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
       // Two failures of this statement are ignored: the month overlaps the first partition, or the
-      // default partition already contains changes of the month.
+      // default partition already contains changes from that month.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );
@@ -313,8 +316,8 @@ export async function turnPartitions(
       "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
       [oldest],
     );
-    // If a monthly partition is too old, `changes_before` is too, because it ends where the oldest
-    // monthly partition begins.
+    // If a monthly partition is too old, `changes_before` is too old as well, because it ends where
+    // the oldest monthly partition begins.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
     for (const name of over)
       if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);

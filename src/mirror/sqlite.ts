@@ -90,12 +90,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
 }
 
 /**
- * The URL parameters with which SQLite creates no files next to the database. They must not be used
- * while another process has the file open.
+ * URL parameters that prevent SQLite from creating files next to the database. They must not be
+ * used while another process has the file open.
  */
 const IMMUTABLE = '?mode=ro&immutable=1';
 
-/** Opens a file and reads its first page, so that other files are refused at once. */
+/** Opens a file and reads its first page, so that other files are rejected immediately. */
 function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
   let driver: Driver | undefined;
   try {
@@ -119,8 +119,8 @@ function hasWal(path: string): boolean {
 }
 
 /**
- * Inserts rows in batches of the maximum size, and the remaining rows one by one. Only two
- * different statements must then be prepared.
+ * Inserts rows in batches of the maximum size, and the remaining rows one by one. This way, only
+ * two different statements must be prepared.
  */
 function insertRows(
   prepare: (sql: string) => Statement,
@@ -149,7 +149,7 @@ function watchFiles(path: string): () => void {
     for (const each of [path, `${path}-wal`]) {
       const now = statSync(each, { throwIfNoEntry: false, bigint: true })?.ino;
       const what = `${each} was deleted or replaced while the mirror was written`;
-      const hint = 'start again: fleet mirror run reads what is missing';
+      const hint = 'run "fleet mirror run" again to read the missing changes';
       if ((known.get(each) ?? now) !== now)
         throw new FleetError('output', what, { hint, isLasting: true });
       if (now !== undefined) known.set(each, now);
@@ -205,8 +205,8 @@ function readCell(cell: Cell): Value {
 
 /**
  * Throws unless the path is a regular file, because SQLite would wait forever for a pipe. For
- * writing, creates the file with permissions for this user only; SQLite copies them to the files
- * next to it.
+ * writing, creates the file with permissions for this user only; SQLite applies the same
+ * permissions to the files next to it.
  */
 async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -221,7 +221,7 @@ async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   if (isReadOnly && ['ENOENT', 'ENOTDIR'].includes(found.code ?? ''))
     throw configError(
       `there is no mirror at ${path}`,
-      'start one: fleet mirror run, or fleet mirror once',
+      'to start a mirror, run "fleet mirror run" or "fleet mirror once"',
     );
   if (isReadOnly) throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
   try {
@@ -263,7 +263,7 @@ const FAILURES: Failures = [
     /^(11|26)$/,
     'config',
     'is damaged or not a database',
-    'move it away, and start a new one: fleet mirror run',
+    'move the file away, and to start a new mirror, run: fleet mirror run',
   ],
   [/^(3|8|10|13)$/, 'output', 'cannot be written'],
   [/^(5|6)$/, 'output', 'is locked by another program'],
@@ -284,7 +284,8 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 
 /**
  * A prepared statement of `node:sqlite` or libsql. Each optional method exists in only one of the
- * two. These methods make a statement return integers as bigint, and rows as arrays.
+ * two libraries. The optional methods make a statement return integers as bigint, and rows as
+ * arrays.
  */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;

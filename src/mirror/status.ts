@@ -8,9 +8,9 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 /** A mirror that is further behind the service than this is not up to date. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * The maximum age of the last read of the whole list, for a token whose role does not see every
- * bicycle. Such a token notices a deletion only when it reads the whole list, so an older mirror is
- * not up to date.
+ * The maximum age of the last full list read, for a token whose role does not see every bicycle.
+ * With such a token, only a full read reveals deletions, so a mirror with an older read is not up
+ * to date.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -28,8 +28,8 @@ function conditionOf(lease: Lease, now: string) {
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // The delay is subtracted even when the writer has ended. The last messages were late when they
-  // arrived, so the mirror has all data only up to this earlier time.
+  // The delay is subtracted even after the writer has ended. Its last messages arrived late, so the
+  // mirror is complete only up to this earlier time.
   return {
     ...lease,
     isWritten,
@@ -78,7 +78,7 @@ export async function readStatus(database: Database) {
      */
     asOfMs,
     ageMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
-    /** How far the mirror is behind the service, by the times in the messages. */
+    /** How far the mirror is behind the service, judging by the times in the messages. */
     behindMs,
     isBehind,
     /** When the whole list was last read, and how many bicycles the service counted then. */
@@ -91,7 +91,7 @@ export async function readStatus(database: Database) {
     openGaps,
     /** The time since which the history is kept. */
     keptSince: (await readMeta(database))['kept_since'],
-    /** Whether a writer was started but has written nothing yet. */
+    /** Whether a writer was started but has not written anything yet. */
     isStarting,
     /**
      * Whether the mirror can answer in place of the service: all writers run, the whole list was

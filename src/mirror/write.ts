@@ -25,7 +25,7 @@ import {
 
 /**
  * The ids of the last batches that were written, one for each organization, in the order of the
- * leases. An id is undefined before the first batch, and in data that an older version wrote.
+ * leases. An id is undefined before the first batch, and in data written by an older version.
  */
 export type BatchIds = readonly (string | undefined)[];
 
@@ -48,13 +48,13 @@ export interface Batch {
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
-   * Returns how many milliseconds have passed since `state.behindMs` was measured. The batch waits
-   * for the database in this time. Without this function, the wait counts as 0.
+   * Returns how many milliseconds have passed since `state.behindMs` was measured. Meanwhile, the
+   * batch waits for the database. Without this function, the wait is assumed to be 0.
    */
   readonly waitedMs?: () => number;
 }
 
-/** The maximum number of rows of the history that one statement deletes. */
+/** The maximum number of history rows that one statement deletes. */
 const PRUNED_ROWS = 10_000;
 
 /**
@@ -86,7 +86,7 @@ export async function resume(database: Database, writer: Writer) {
 
 type Before = Omit<Resumed, 'gap' | 'modifiedMs'> & Pick<State, 'leaving'>;
 
-/** Merges the positions of several writers into one that all of them have reached. */
+/** Merges the positions of several writers into one position that all of them have reached. */
 function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const states = leases.map(({ state }) => state);
   const [first] = states;
@@ -126,14 +126,14 @@ function keyOf({ organizations: [first = ''] }: Writer): string {
 }
 
 /**
- * Ignores a `modified` that is more than this later than the time of its message or list, because
- * it must be wrong.
+ * The maximum time by which `modified` may be later than its message or list. A later value must be
+ * wrong and is ignored.
  */
 const AHEAD_MS = 5_000;
 
 /**
- * Returns the number of bicycles, and the newest `modified` that was known at `wallMs` on the
- * system clock. Reads the whole table once.
+ * Returns the number of bicycles, and the newest `modified` time known at `wallMs` on the system
+ * clock. Reads the whole table once.
  */
 async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
   const [row] = await database.all(
@@ -144,9 +144,9 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 }
 
 /**
- * Writes a batch atomically. Returns the number of bicycles that it marked as gone. Does not write
- * a batch again whose earlier commit succeeded but was not confirmed. Throws Replaced when another
- * writer took over, and SetBack when the database lacks the previous batch.
+ * Writes a batch atomically. Returns the number of bicycles that it marked as gone. Skips a batch
+ * whose earlier commit succeeded but was not confirmed. Throws Replaced when another writer took
+ * over, and SetBack when the database lacks the previous batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
   const { writes, gap, isSameGap, state, previousBatchIds, nowMs } = batch;
@@ -172,8 +172,8 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
       if (gap !== undefined)
         await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    // The heartbeat shows the current time, but the batch had to wait for the database. This wait
-    // is added to the delay.
+    // The heartbeat shows the current time, but the batch had to wait for the database. The delay
+    // includes this wait.
     const behindMs = state.behindMs + Math.round(batch.waitedMs?.() ?? 0);
     await writeState(database, writer, { ...state, behindMs });
     return gone;
@@ -202,7 +202,7 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
       step.reason,
       step.found,
     ]);
-  // A list may contain a bicycle twice, so duplicates are removed.
+  // Duplicates are removed, because a list may contain a bicycle twice.
   const rows = [...new Set(step.uuids)].map((uuid) => [
     uuid,
     writer.organizations[0] ?? '',
@@ -212,7 +212,7 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
 }
 
 /**
- * The SQL condition for bicycles that a list may hide, because their current state came from a
+ * The SQL condition for bicycles that a list may omit, because their current state came from a
  * message and not from a list.
  */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
@@ -243,7 +243,7 @@ async function markGone(
   return marked.length;
 }
 
-/** Compares a read of the whole list with the table. */
+/** Compares the result of reading the whole list with the table. */
 export async function verify(
   database: Database,
   writer: Writer,
@@ -261,8 +261,9 @@ export async function verify(
 
 /**
  * Writes a page of an organization's alerts. Returns the number of new or changed alerts, including
- * those that an earlier attempt wrote without a confirmed commit. If there are any, not all alerts
- * count as read, because the next page may have changes too. Throws like `commit`.
+ * those that an earlier attempt wrote without a confirmed commit. If there are any, the alerts are
+ * not marked as completely read, because the next page may contain changes too. Throws like
+ * `commit`.
  */
 export async function storeAlerts(
   database: Database,
@@ -305,8 +306,8 @@ export async function areAlertsRead(database: Database, organization: string): P
 }
 
 /**
- * Records whether all alerts were read. The column stays NULL until they were read for the first
- * time.
+ * Records whether all alerts were read. The column stays NULL until they have been read for the
+ * first time.
  */
 export async function setAlertsRead(
   database: Database,

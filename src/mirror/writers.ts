@@ -25,19 +25,19 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   readonly batch: number;
   /**
    * Identifies the batch that wrote this position. The id is random, so that a restored database
-   * cannot contain the id of a later batch. Missing in data that an older version wrote.
+   * cannot contain the id of a later batch. Missing in data from older versions.
    */
   readonly batchId?: string;
-  /** How far the written data was behind the service, by the times in the messages. */
+  /** How far the written data was behind the service, judging by the times in the messages. */
   readonly behindMs: number;
   /**
-   * False when lists hide some bicycles from the writer's token. Missing in data that an older
-   * version wrote.
+   * False when lists hide some bicycles from the writer's token. Missing in data from older
+   * versions.
    */
   readonly seesAll?: boolean;
   /**
-   * Bicycles that left a state, while the message about their new state has not arrived. Undefined
-   * in data that an older version wrote.
+   * Bicycles that left a state and whose new state has not been reported yet. Undefined in data
+   * from older versions.
    */
   readonly leaving?: readonly Leaving[];
 }
@@ -52,12 +52,12 @@ export const LEASE_MS = 15_000;
 /** The interval between the heartbeats of an idle writer. */
 export const HEARTBEAT_MS = 5_000;
 /**
- * A heartbeat that is further in the future than this counts as wrong. With SQLite, each writer
+ * A heartbeat that is further in the future than this is treated as wrong. With SQLite, each writer
  * uses the clock of its own machine.
  */
 const AHEAD_MS = 60_000;
 
-/** Whether a writer is alive, by its last heartbeat. */
+/** Whether a writer is alive, judging by its last heartbeat. */
 export function isAlive({ heartbeat }: Lease, now: string): boolean {
   const ageMs = heartbeat === null ? Number.NaN : Date.parse(now) - Date.parse(heartbeat);
   return ageMs < LEASE_MS && ageMs > -AHEAD_MS;
@@ -75,8 +75,8 @@ export function quoted(names: readonly string[]): string {
 }
 
 /**
- * Reads the leases of these organizations, or of all. With `isLocked`, locks the rows until the end
- * of the transaction.
+ * Reads the leases of the given organizations, or of all organizations. With `isLocked`, locks the
+ * rows until the end of the transaction.
  */
 export async function readLeases(
   database: Database,
@@ -117,7 +117,7 @@ function readState(text: string): State {
 }
 
 /**
- * Takes the lease of the organizations. Returns undefined on success, or the lease of another
+ * Acquires the lease for the organizations. Returns undefined on success, or the lease of another
  * writer that may still be alive.
  */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
@@ -160,13 +160,13 @@ export class Replaced extends FleetError {
 }
 
 /**
- * Thrown when the database lacks batches of this writer, because an older backup was restored, or a
- * standby without the last transactions became the primary server. The writer must then continue
- * from the surviving data.
+ * Thrown when batches of this writer are missing from the database, because an older backup was
+ * restored, or a standby without the last transactions became the primary server. The writer must
+ * then continue from the surviving data.
  */
 export class SetBack extends FleetError {
   constructor() {
-    super('config', SET_BACK, { hint: 'the whole list is read again' });
+    super('config', SET_BACK, { hint: 'fleet reads the whole list again' });
   }
 }
 
@@ -196,8 +196,8 @@ export function writeAs<T>(
 }
 
 /**
- * Releases the lease, so that the next writer can start at once. Does nothing when another writer
- * took over.
+ * Releases the lease, so that the next writer can start immediately. Does nothing when another
+ * writer took over.
  */
 export async function releaseLease(
   database: Database,
@@ -221,6 +221,6 @@ export function writerName({ pid, host }: Lease): string {
 export function inUse(lease: Lease): FleetError {
   return configError(
     `another process is writing ${lease.organization}: ${writerName(lease)}`,
-    'stop it, wait for its end with --standby, or use another database with --to',
+    'stop that process, pass --standby to wait until it ends, or use another database with --to',
   );
 }

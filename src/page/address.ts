@@ -1,22 +1,18 @@
-// The filter in the fragment of the page's address, so that users can share or bookmark it:
+// The filter in the URL fragment of the page, so that users can share or bookmark it:
 // `#state=lost&state=rented&charge=0-9&q=ada`.
 
 import { EVERYTHING, type Filter } from './filter.js';
 import { GROUPS, type Group } from './fleet.js';
 
 const TEXT_KEY = 'q';
-/** The limit of the search field. */
+/** The maximum length of the search text. */
 export const TEXT_CHARACTERS = 100;
 /**
- * The maximum number of values of one filter in the page's address. The page itself never writes
- * more.
+ * The maximum number of values for one filter in the page's URL. The page itself never writes more.
  */
 const MOST_WORDS = 100;
 
-/**
- * Returns the filter that the fragment of the page's address describes. Ignores keys that are not
- * filters.
- */
+/** Returns the filter that the page's URL fragment describes. Ignores keys that are not filters. */
 export function readFragment(fragment: string): Filter {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const words: Partial<Record<Group, ReadonlySet<string>>> = {};
@@ -28,7 +24,7 @@ export function readFragment(fragment: string): Filter {
   return { ...EVERYTHING, words, text };
 }
 
-/** Returns the fragment of a filter without `#`; empty when everything matches. */
+/** Returns a filter's URL fragment without `#`, or an empty string when everything matches. */
 export function writeFragment({ words, text }: Filter): string {
   const parameters = new URLSearchParams();
   for (const group of GROUPS) for (const word of words[group] ?? []) parameters.append(group, word);
@@ -36,7 +32,7 @@ export function writeFragment({ words, text }: Filter): string {
   return parameters.toString();
 }
 
-/** Puts the filter into the page's address, without a new entry in the browser's history. */
+/** Puts the filter into the page's URL, without a new entry in the browser's history. */
 export function showFilter(filter: Filter): void {
   const fragment = writeFragment(filter);
   if (fragment === location.hash.slice(1)) return;
@@ -45,7 +41,7 @@ export function showFilter(filter: Filter): void {
   try {
     history.replaceState(history.state, '', address);
   } catch {
-    // The browser limits how often an address may change, and then throws an error. It is ignored,
-    // because the filter itself still works.
+    // The browser throws an error when the URL changes too often. The error is ignored, because the
+    // filter itself still works.
   }
 }

@@ -16,13 +16,13 @@ export interface PageCardOptions {
   onLocate(): void;
 }
 
-/** Fields that the head of the card shows. */
+/** The fields that are shown at the top of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 
 export function openCard(state: PageState, options: PageCardOptions) {
   const { container, onClose } = options;
   let shown: string | undefined;
-  /** All fields of the bicycle; undefined until they were read. */
+  /** All fields of the bicycle; undefined until they have been read. */
   let fields: FieldTexts | undefined;
   let opener: Element | null = null;
   const close = () => {
@@ -34,7 +34,7 @@ export function openCard(state: PageState, options: PageCardOptions) {
     render(cardOf(bicycle, fields, state, { ...options, onClose: close }), container);
   return {
     close,
-    /** Draws the selected bicycle after it changed. */
+    /** Redraws the selected bicycle after a change. */
     show() {
       const { chosen } = state;
       container.hidden = chosen === undefined;
@@ -134,8 +134,8 @@ function placeOf({ position }: PageBicycle): string {
 }
 
 /**
- * Returns the text for the lock. `fields` is undefined until the fields were read, and empty while
- * the page shows a moment of the past.
+ * Returns the text that describes the lock. `fields` is undefined until the fields have been read,
+ * and empty while the page shows a moment of the past.
  */
 function lockOf(fields: FieldTexts | undefined): ComponentChild {
   if (fields === undefined) return '…';

@@ -1,6 +1,6 @@
-// Groups bicycles that a map of this scale cannot separate. This is a pure function. Bicycles whose
-// marks would overlap become one cluster, so that the drawing order never decides which bicycles
-// are visible.
+// Groups bicycles that cannot be drawn separately at the map's scale. This is a pure function.
+// Bicycles whose marks would overlap become one cluster, so that visibility never depends on the
+// drawing order.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';
@@ -37,7 +37,7 @@ const ROW = 2 ** 26;
 
 /**
  * Returns the clusters, and the bicycles that are drawn as points. `worldPixels` is the width of
- * the world. Bicycles without a position are left out.
+ * the world. Bicycles without a position are omitted.
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
@@ -58,7 +58,9 @@ export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   return { clusters, points };
 }
 
-/** Merges bicycles in cells that are so small that all marks of a cell overlap. */
+/**
+ * Merges the bicycles in each cell, because the cells are so small that their marks would overlap.
+ */
 function binMarks(
   placed: readonly PageBicycle[],
   { seam, worldPixels, radius }: { seam: number; worldPixels: number; radius: number },

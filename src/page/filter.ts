@@ -1,11 +1,11 @@
-// Filters and sorts the bicycles of the page. It is fast enough to filter 100,000 bicycles after
-// every key press.
+// Filters and sorts the page's bicycles. This is fast enough to filter 100,000 bicycles after every
+// keypress.
 
 import type { Bounds } from '../globe/projection.js';
 import { GROUPS, type Group, groupOf, type PageBicycle } from './fleet.js';
 
 export interface Filter {
-  /** The selected values of each group. A group that is missing selects all bicycles. */
+  /** The selected values of each group. A missing group selects all bicycles. */
   readonly words: Readonly<Partial<Record<Group, ReadonlySet<string>>>>;
   /** The text that is searched in name, serial number, bleid or uuid. Case is ignored. */
   readonly text: string;

@@ -81,7 +81,7 @@ export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs
   return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
-/** Counts the bicycles of each group. Groups without bicycles are left out. */
+/** Counts the bicycles of each group. Groups without bicycles are omitted. */
 export function countBy(
   bicycles: Iterable<PageBicycle>,
   group: Group,
@@ -99,7 +99,7 @@ export function isPlaced({ position }: PageRow): boolean {
   return typeof position !== 'string';
 }
 
-/** Returns the name of a bicycle. Without a name, returns the beginning of its UUID. */
+/** Returns a bicycle's name, or the start of its UUID when it has no name. */
 export function pageNameOf({ name, uuid }: Pick<PageRow, 'name' | 'uuid'>): string {
   return name ?? uuid.slice(0, 8);
 }

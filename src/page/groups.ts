@@ -1,4 +1,4 @@
-// The groups by charge and by the time since the last position, for the terminal and the page.
+// Groups by charge and by time since the last position, for the terminal and the page.
 
 import { DAY_MS, HOUR_MS } from '../system/time-units.js';
 
@@ -18,15 +18,13 @@ export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, t
 );
 export const SILENCE_GROUPS: readonly string[] = [...SILENCES.map(([name]) => name), NEVER_HEARD];
 
-/** Returns the group of a charge: `50-59` for 57. The last group also contains 100. */
+/** Returns the group for a charge: `50-59` for 57. The last group also contains 100. */
 export function chargeGroup(percent: number): string {
   const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
 
-/**
- * The limits in percent below which a charge is low, and below which the battery must be replaced.
- */
+/** The charge in percent below which a battery is low, and below which it must be replaced. */
 export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 

@@ -1,4 +1,5 @@
-// The background: the countries of Natural Earth, and tiles of a server if the user named one.
+// The background: the countries of Natural Earth, and tiles from a server if the user specified
+// one.
 
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
 import { feature } from 'topojson-client';
@@ -10,7 +11,7 @@ import { readColour } from './state-marks.js';
 import { tileLayers, tileSource } from './streets.js';
 import { zoneFeatures } from './zones.js';
 
-/** The source of the countries. */
+/** The id of the map source for the country outlines. */
 export const LAND = 'countries';
 
 export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleSpecification {
@@ -22,8 +23,8 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
         ? [geometry.coordinates]
         : [],
   );
-  // Each polygon is a feature of its own. Within one feature, MapLibre treats polygons with another
-  // orientation as holes.
+  // Each polygon is a separate feature. Within a feature, MapLibre treats polygons with the
+  // opposite orientation as holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
     // The coordinates continue beyond the date line, because MapLibre draws them on both sides.
     const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));

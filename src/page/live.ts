@@ -1,4 +1,4 @@
-// Receives the updates of a served page. After a gap it receives the whole fleet, otherwise only
+// Receives the updates of a served page. After a gap, receives the whole fleet, otherwise only
 // changes.
 
 import type { Payload, Update } from './payload.js';
@@ -36,14 +36,13 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
     opened.addEventListener('open', () => onConnection(true));
     opened.addEventListener('error', () => {
       onConnection(false);
-      // The browser reconnects automatically, except after an answer of fleet that was not a
-      // stream.
+      // The browser reconnects automatically, except when fleet's response was not a stream.
       if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
   };
   /**
-   * Loads the whole fleet after too many updates were missed. fleet sends the same compressed copy
-   * to all pages.
+   * Loads the whole fleet after the page missed too many updates. fleet sends the same compressed
+   * copy to all pages.
    */
   const renew = async (asker: EventSource) => {
     asker.close();
@@ -60,7 +59,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   open();
   document.addEventListener('visibilitychange', open);
   return {
-    /** Stops the updates until the page shows the current fleet again. */
+    /** Pauses updates until the page shows the current fleet again. */
     pause() {
       isPaused = true;
       known = -1;
@@ -74,7 +73,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   };
 }
 
-/** Requests data from fleet. The path is below the address of the page. */
+/** Requests data from fleet. The path is relative to the page's URL. */
 export async function askFleet<Answer>(
   path: string,
   signal: AbortSignal | null = null,

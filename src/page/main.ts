@@ -24,7 +24,8 @@ async function start(): Promise<void> {
 }
 
 if (window.trustedTypes !== undefined) {
-  // Trusted Types: no text of this page can become HTML or script, except its own worker.
+  // Trusted Types: no string on this page can become HTML or a script, except the URL of its own
+  // worker.
   window.trustedTypes.createPolicy('default', {
     createScriptURL: (url) => {
       if (url.startsWith('blob:')) return url;
@@ -32,7 +33,7 @@ if (window.trustedTypes !== undefined) {
     },
   });
 }
-// If the script cannot start, the page would stay empty, so it shows the error.
+// If the script cannot start, shows the error, because the page would otherwise stay empty.
 start().catch((error) => {
   sayFailure(byId('map'), 'The page could not start:', error);
   throw error;

@@ -136,7 +136,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // After the view has changed, the towns are named only when the land below them was drawn.
+  // After the view changes, the town names are shown only when the land below them has been drawn.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
@@ -172,33 +172,32 @@ function regather(state: PageMapState): void {
 }
 
 /**
- * Chooses the towns whose names are shown. Does nothing while MapLibre still loads the land of this
- * view.
+ * Chooses the towns whose names are shown. Does nothing while MapLibre is still loading the land
+ * for this view.
  */
 function nameTowns(state: PageMapState): void {
   if (state.map.isSourceLoaded(LAND)) state.towns = chooseTowns(state);
 }
 
-/** Zooms to a cluster, also when all bicycles are at one place. */
+/** Zooms to a cluster, even when all its bicycles are at the same place. */
 function fitCluster(map: MapLibre, cluster: PageCluster): void {
   const maxZoom = Math.max(CLOSEST_FIT, map.getZoom() + 3);
   map.fitBounds(cornersOf(cluster), { ...flightOf(map.getContainer()), maxZoom });
 }
 
 /**
- * Returns a URL for the script of MapLibre's worker. The script is embedded in the page, because a
- * page that was opened from disk cannot load other files.
+ * Returns a URL for MapLibre's worker script. The script is embedded in the page, because a page
+ * that was opened from disk cannot load other files.
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
-  // MapLibre treats an address that ends like this as a classic script. A page from disk cannot
+  // MapLibre treats a URL with this ending as a classic script. A page opened from disk cannot
   // start a module script.
   return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
 }
 
 /**
- * Clusters are computed for each half level of the zoom, so that they do not change while the map
- * moves.
+ * Clusters are computed for each half zoom level, so that they do not change while the map moves.
  */
 function stepOf(zoom: number): number {
   return Math.floor(zoom * 2) / 2;
@@ -216,8 +215,8 @@ function flightOf(container: HTMLElement) {
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /**
- * Returns the west, south, east and north of all positions. The range crosses the date line when it
- * is narrower that way.
+ * Returns the west, south, east and north bounds of all positions. The range crosses the date line
+ * when this makes it narrower.
  */
 function lngLatsOf(bicycles: readonly PageBicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);
@@ -228,7 +227,7 @@ function cornersOf({ west, east, north, south }: Bounds): [number, number, numbe
   return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })];
 }
 
-/** Returns the degrees of a point. The longitude is above 180 beyond the date line. */
+/** Returns a point's coordinates in degrees. The longitude exceeds 180 beyond the date line. */
 function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
   return [x * 360 - 180, latitudeOf(y)];
 }

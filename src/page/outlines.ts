@@ -1,4 +1,4 @@
-// The marks of the states as outlines, for the page and pictures.
+// The state marks as outlines, for the page and for pictures.
 
 import type { BICYCLE_STATES } from '../api/bicycle.js';
 
@@ -20,7 +20,7 @@ export const OUTLINES: Readonly<Record<PageLook, string>> = {
   lost: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
 };
 
-/** Returns the mark of a state. All unknown states have the same mark. */
+/** Returns a state's mark. All unknown states have the same mark. */
 export function pageLookOf(state: string): PageLook {
   return Object.hasOwn(OUTLINES, state) ? (state as PageLook) : 'other';
 }

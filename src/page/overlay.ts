@@ -31,7 +31,7 @@ export interface PageMapState {
 }
 
 const SCALE_PIXELS = 110;
-/** Elements that are more than this far outside the map are not drawn. */
+/** Elements that are farther than this outside the map are not drawn. */
 const BEYOND_PIXELS = 60;
 
 export function drawOverlay(
@@ -99,7 +99,7 @@ export function drawOverlay(
 const ZONE_CHARACTER_PIXELS = 6.8;
 const MOST_ZONES = 40;
 
-/** The name of a zone, at the upper edge of the visible part of the zone, in pixels of the map. */
+/** A zone name and its position at the upper edge of the zone's visible part, in map pixels. */
 export interface PlacedName {
   readonly name: string;
   readonly left: number;
@@ -107,7 +107,8 @@ export interface PlacedName {
 }
 
 /**
- * Returns the zones whose visible part is wide enough for their name, with the place of the name.
+ * Returns the zones whose visible part is wide enough for their name, and the position of each
+ * name.
  */
 export function zonesInView({ map, page }: PageMapState): readonly PlacedName[] {
   const [view, extent] = [viewOf(map), extentOf(map)];
@@ -137,8 +138,8 @@ function ringOf(
 }
 
 /**
- * Draws a cluster as a button: its count in a ring of the colours of its states, the most frequent
- * first.
+ * Draws a cluster as a button: its count in a ring with the colours of its states, the most
+ * frequent first.
  */
 export function bubbleOf(cluster: PageCluster) {
   const count = cluster.bicycles.length;

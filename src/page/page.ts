@@ -16,14 +16,14 @@ import { openPageTable, type PageTable } from './table.js';
 
 export interface OpenPage {
   readonly state: PageState;
-  /** The map; undefined when the browser cannot draw one. */
+  /** The map; undefined when the browser cannot draw a map. */
   readonly map: FleetMap | undefined;
   readonly table: PageTable;
   readonly card: PageCard;
   /** Requests a redraw of everything, at most once per frame. */
   draw(): void;
   drawGently(): void;
-  /** Requests a redraw of the table only. It is needed after the map was moved. */
+  /** Requests a redraw of the table only. This is needed after the map has moved. */
   list(): void;
 }
 
@@ -68,8 +68,7 @@ function openMapOrSay(
     return openMap(state, { container, tiles, onFirstPaint, ...on });
   } catch (error) {
     document.documentElement.classList.add('has-no-map');
-    // Removes everything from the element, because MapLibre may have left a message of its own in
-    // it.
+    // Removes everything from the element, because MapLibre may have left its own message there.
     container.replaceChildren();
     sayFailure(container, NO_MAP, hasWebGl() ? error : undefined);
     onFirstPaint();
@@ -93,7 +92,7 @@ function choose(
 function listNow({ state, map, table }: OpenPage): void {
   const { matching, filter, sort } = state;
   const seen = inView(matching, map?.view() ?? WHOLE_WORLD);
-  // Search ignores the visible area.
+  // Search also finds bicycles outside the visible area.
   const isSearch = filter.text.trim() !== '';
   const followsMap = (byId('follows') as HTMLInputElement).checked && !isSearch;
   const hasMap = map !== undefined;
@@ -138,7 +137,8 @@ function chooseUuid(page: OpenPage, uuid: string): void {
 }
 
 /**
- * Applies everything in an update except the bicycles: the connection, the changes and the alerts.
+ * Applies the parts of an update other than the bicycles: the connection, the changes and the
+ * alerts.
  */
 export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: Update): void {
   const { state } = page;
@@ -168,7 +168,7 @@ function listen({ state, map, card, list, draw }: OpenPage): void {
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));
   byId('farther').addEventListener('click', () => map?.zoom(-1));
-  // The map must be painted again, because it reads its colours only when it is created.
+  // The map must be redrawn, because it reads its colours only when it is created.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();

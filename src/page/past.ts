@@ -11,7 +11,7 @@ export interface SliderOptions {
   onPast(payload: Payload): void;
 }
 
-/** The fleet is requested when the user has not moved the slider for this time. */
+/** How long the slider must rest before the fleet is requested. */
 const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // A request that a newer one replaced was aborted, which is not a failure.
+      // A newer request replaced this one and aborted it, which is not a failure.
       if (!signal.aborted) say('the history of the mirror cannot be read');
     }
   };

@@ -30,14 +30,13 @@ export interface Alerts {
   readonly rows: readonly PageAlert[];
   /** The counts of `bicycles stats`. */
   readonly byType: readonly { readonly type: string; readonly count: number }[];
-  /** The reason when alerts are missing. */
+  /** The reason why alerts are missing, if any are missing. */
   readonly note: string | null;
 }
 
 export interface Tiles {
   /**
-   * The URL of the tiles, with {z}, {x} and {y}. It is a relative URL when the tiles come from an
-   * archive.
+   * The tile URL, with {z}, {x} and {y}. The URL is relative when the tiles come from an archive.
    */
   readonly url: string;
   readonly attribution: string;
@@ -50,11 +49,11 @@ export interface Tiles {
 /** A zone of the service. */
 export interface PageZone {
   readonly name: string | null;
-  /** Polygons of GeoJSON: rings of longitude and latitude. */
+  /** GeoJSON polygons: rings of longitude and latitude. */
   readonly polygons: readonly (readonly (readonly (readonly number[])[])[])[];
 }
 
-/** The connection of fleet to the service, and the updates that fleet missed. */
+/** Fleet's connection to the service, and the updates that fleet missed. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
   readonly sinceMs: number;
@@ -67,7 +66,7 @@ export interface Link {
   readonly total: number | null;
 }
 
-/** A line of the list of events. */
+/** A line in the event list. */
 export interface FeedEntry {
   readonly kind: 'change' | 'caught-up' | 'gap';
   readonly atMs: number;
@@ -78,11 +77,11 @@ export interface FeedEntry {
 
 /** An update for a tab. A tab gets at most ten updates a second. */
 export interface Update {
-  /** The number of the update. It is greater than that of the previous update. */
+  /** The number of the update. The number increases with each update. */
   readonly sequence: number;
   /** The time of the data, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** The reason when the data is incomplete. */
+  /** The reason why the data is incomplete, if it is incomplete. */
   readonly note: string | null;
   readonly rows: readonly PageRow[];
   /** Bicycles that the map no longer shows. */
@@ -92,12 +91,13 @@ export interface Update {
   /** Newest first. */
   readonly events: readonly FeedEntry[];
   /**
-   * The connection of fleet to the service. Null for a page from disk and for a moment of the past.
+   * Fleet's connection to the service. Null for a page from disk and for a page that shows a moment
+   * of the past.
    */
   readonly link: Link | null;
 }
 
-/** The whole fleet, with which a page starts. */
+/** The initial data of a page: the whole fleet. */
 export interface Payload extends Update {
   readonly title: string;
   /** The IANA name of the time zone; null to use the browser's zone. */
@@ -111,11 +111,11 @@ export interface Payload extends Update {
   readonly pastFromMs: number | null;
 }
 
-/** All fields of a bicycle as texts, as the service sent them. */
+/** All fields of a bicycle as strings, as the service sent them. */
 export type FieldTexts = readonly (readonly [field: string, text: string | null])[];
 
 /**
- * All fields of all bicycles: the texts of each field in the order of the rows, as JSON, compressed
- * by raw deflate (RFC 1951), in base64.
+ * All fields of all bicycles: the values of each field in row order, as JSON, compressed with raw
+ * deflate (RFC 1951), in base64.
  */
 export type Details = readonly (readonly [field: string, packed: string])[];

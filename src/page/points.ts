@@ -1,5 +1,5 @@
-// Draws the bicycles as points, with one buffer and one texture of marks, so that 100,000 bicycles
-// move as smoothly as ten.
+// Draws the bicycles as points, with a single buffer and a single texture of marks, so that 100,000
+// bicycles move as smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { mercatorY, worldX } from '../globe/projection.js';
@@ -14,7 +14,7 @@ const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
 const VERTEX_FLOATS = 6;
 /** How long a halo marks a change. */
 const HALO_MS = 1_800;
-/** The width of a halo, as a multiple of the width of its mark. */
+/** The width of a halo, as a multiple of its mark's width. */
 const HALO_TIMES = '3.2';
 const ROOMY = 3_000;
 const START_MS = performance.now();
@@ -40,8 +40,8 @@ void main() {
 }`;
 
 /**
- * Draws the mark and a growing ring. The texture has the marks in the first row and the rings in
- * the second.
+ * Draws the mark and a growing ring. The texture contains the marks in its first row and the rings
+ * in its second row.
  */
 const FRAGMENT = `#version 300 es
 precision highp float;
@@ -79,7 +79,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     },
     render() {
       if (drawing === undefined || drawn === undefined) return;
-      // The buffers are filled only here. At other times, MapLibre does not expect changes of the
+      // The buffers are filled only here. At other times, MapLibre does not expect changes to the
       // WebGL state.
       if (isStale) fillBuffer(drawing, drawn);
       if (isUnpainted) fillMarks(drawing);
@@ -104,7 +104,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
       isStale = true;
       map.triggerRepaint();
     },
-    /** Draws the marks of the states into the texture again, because the colours changed. */
+    /** Redraws the state marks in the texture, because the colours changed. */
     paint() {
       isUnpainted = true;
       map.triggerRepaint();
@@ -205,7 +205,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
   gl.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
   gl.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
-  // Points are larger where there is room, so that they are easy to click.
+  // Points are larger when there is room, so that they are easy to click.
   gl.uniform1f(
     at('size'),
     pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1),
@@ -217,7 +217,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const half = width / worldDots / 2;
-  // The map repeats the world at both sides. The points are drawn once for each visible repetition.
+  // The map repeats the world on both sides. The points are drawn once for each visible repetition.
   for (let turn = Math.floor(x - half); turn <= x + half; turn++) {
     gl.uniform1f(at('shift'), turn);
     gl.drawArrays(gl.POINTS, 0, count);

@@ -1,4 +1,4 @@
-// The mark of a state: a shape, and a colour that style.css defines.
+// A state's mark: a shape and a colour, which style.css defines.
 
 import { type ComponentChild, h } from 'preact';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from './groups.js';
@@ -16,7 +16,7 @@ export function pageState(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** Returns the coloured mark of a state. A screen reader reads the word next to the mark. */
+/** Returns a state's coloured mark. A screen reader reads the word next to the mark. */
 export function stateMark(state: string): ComponentChild {
   const path = h('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
   const style = { fill: colourOf(state) };
@@ -30,7 +30,7 @@ export function readColour(name: string): string {
   return getComputedStyle(root).color;
 }
 
-/** Returns the level of a charge, by the thresholds of the terminal. */
+/** Returns the level of a charge, using the terminal's thresholds. */
 export function chargeLevel(percent: number): 'empty' | 'low' | 'good' {
   return percent < CHARGE_EMPTY_PERCENT ? 'empty' : percent < CHARGE_LOW_PERCENT ? 'low' : 'good';
 }

@@ -14,7 +14,7 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     fleet: openFleet(rows),
     zones,
     zoneNames: zoneNames(zones),
-    /** The time of the data, for a page from disk and for a moment of the past. */
+    /** The time of the data, for a page opened from disk and for a moment in the past. */
     atMs,
     note,
     /**
@@ -22,9 +22,9 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
      * a moment of the past.
      */
     isLive: link !== null,
-    /** The connection of fleet to the service; null on a page from disk. */
+    /** fleet's connection to the service; null on a page opened from disk. */
     link,
-    /** Since when fleet has not answered. */
+    /** When fleet stopped responding; undefined while it responds. */
     lostMs: undefined as number | undefined,
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */

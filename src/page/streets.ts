@@ -1,5 +1,5 @@
-// The street map of a PMTiles archive: its layers in light and dark colours, and the archive inside
-// a page from disk, because such a page cannot load other files.
+// The street map from a PMTiles archive, with its layers in light and dark colours. A page opened
+// from disk cannot load other files, so it also contains the archive.
 
 import { layers, namedFlavor } from '@protomaps/basemaps';
 import { addProtocol, type LayerSpecification, type SourceSpecification } from 'maplibre-gl';
@@ -10,7 +10,7 @@ import type { Tiles } from './payload.js';
 const SOURCE = 'tiles';
 const PROTOCOL = 'archive';
 /**
- * These layers consist of icons. They are left out, because the page would have to load the icons
+ * Layers that consist of icons. They are omitted, because the page would have to load the icons
  * from another server.
  */
 const ICON_LAYERS = /^(?:pois|roads_shields|roads_oneway)/;
@@ -25,7 +25,7 @@ export function tileSource(tiles: Tiles): SourceSpecification {
     : { type: 'raster', tileSize: 256, tiles: [address], ...zooms };
 }
 
-/** Returns the layers of the tiles in the colours of the theme. */
+/** Returns the tile layers in the theme's colours. */
 export function tileLayers({ kind }: Tiles): LayerSpecification[] {
   if (kind === 'raster')
     return [{ id: 'tiles', type: 'raster', source: SOURCE, paint: { 'raster-fade-duration': 0 } }];
@@ -36,7 +36,7 @@ export function tileLayers({ kind }: Tiles): LayerSpecification[] {
     .map(withoutIcon);
 }
 
-/** Returns a layer of the street map. Its id differs from the ids of all other layers. */
+/** Returns a layer of the street map. Its id is different from all other layer ids. */
 function withoutIcon(layer: LayerSpecification): LayerSpecification {
   const id = `streets-${layer.id}`;
   if (layer.type !== 'symbol') return { ...layer, id };
@@ -44,7 +44,7 @@ function withoutIcon(layer: LayerSpecification): LayerSpecification {
   return { ...layer, id, layout };
 }
 
-/** Returns the address of a tile of the served page, or of the archive in a page from disk. */
+/** Returns the URL of a tile for a served page, or of the archive for a page opened from disk. */
 function ownAddress(url: string): string {
   const text = byId('tiles').textContent ?? '';
   if (text === '') return new URL('.', location.href).href + url;

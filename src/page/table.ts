@@ -164,8 +164,7 @@ function headOf(table: Table): ComponentChild {
 }
 
 /**
- * Draws a row. The element of a row stays at its place when values change, so that the user can
- * click it.
+ * Draws a row. A row's element stays in place when values change, so that the user can click it.
  */
 function rowOf(
   { state: page, active }: Table,

@@ -30,7 +30,8 @@ export function chooseTowns(state: PageMapState): Town[] {
     const across = (name.length * CHARACTER_PIXELS) / 2 + 6;
     taken.push({ x: left, y: top + HALF_HEIGHT_PIXELS, across, down: HALF_HEIGHT_PIXELS });
   }
-  // A zone often has the name of its town, so towns with the name of a shown zone are left out.
+  // A zone often has the same name as its town, so towns that share the name of a shown zone are
+  // omitted.
   const zoneNames = new Set(zones.map(({ name }) => name));
   const chosen: Town[] = [];
   placeTowns(towns, { view, extent, most: MOST }, (town, x, y) => {

@@ -1,4 +1,4 @@
-// The zones of the service: their outlines as GeoJSON, and the bounds within which their names are
+// The service's zones: their outlines as GeoJSON, and the bounds within which their names are
 // shown.
 
 import type { Feature, FeatureCollection, Position } from 'geojson';
@@ -26,7 +26,7 @@ export function zoneFeatures(zones: readonly PageZone[]): FeatureCollection {
 
 /**
  * Returns the names of the zones, with the bounds of the polygon with the most positions. Zones
- * without a name are left out.
+ * without a name are omitted.
  */
 export function zoneNames(zones: readonly PageZone[]): ZoneName[] {
   return zones.flatMap(({ name, polygons }) => {

@@ -1,36 +1,37 @@
-// Orders stops into tours of vans: the vehicle routing problem with capacity and a limit of time.
+// Arranges stops into van tours: the vehicle routing problem with capacity and a time limit.
 //
 // The method has three parts.
 //
 // 1. Construction. The savings method of Clarke and Wright starts with one tour for each stop. It
-//    joins the end of one tour and the beginning of another, largest saving first: the saving of
-//    "i, then j" is cost(i, end) + cost(start, j) - cost(i, j). Only the nearest stops are
-//    considered as neighbours. When more tours remain than there are vans, the tours with the most
-//    stops stay, and the other stops wait.
+//    joins the end of one tour to the start of another, largest saving first: the saving of "i,
+//    then j" is cost(i, end) + cost(start, j) - cost(i, j). Only the nearest stops are considered
+//    as neighbours. When more tours than vans remain, the tours with the most stops are kept, and
+//    the other stops wait.
 // 2. Local search. Four moves are tried until none of them shortens the tours:
-//    - 2-opt reverses a part of one tour.
-//    - Or-opt moves up to three stops in a row to another place of the same tour, also reversed.
+//    - 2-opt reverses a section of one tour.
+//    - Or-opt moves up to three consecutive stops to another position in the same tour, possibly
+//      reversed.
 //    - Relocate moves one stop to another tour.
-//    - Exchange swaps two stops of different tours.
-//    Costs can be asymmetric (one-way streets), so a reversed part is always summed again.
+//    - Exchange swaps two stops of different tours. Costs can be asymmetric (one-way streets), so
+//    the cost of a reversed section is always recalculated.
 // 3. Removal and insertion. A local search ends in a local optimum. To leave it, each step removes
 //    strings of neighbouring stops from neighbouring tours, and inserts them and the waiting stops
-//    again at their cheapest places. About one place in a hundred is skipped at random. The result
+//    at their cheapest positions. About one position in a hundred is skipped at random. The result
 //    is accepted if it is not much worse; the tolerated loss falls during the search (simulated
-//    annealing). This method is called "slack induction by string removals". It needs no
-//    parameters for an instance, and is among the best known methods for its size.
-//    At the end the local search runs once more on the best tours.
+//    annealing). This method is called "slack induction by string removals". It needs no tuning for
+//    each instance, and is among the best known methods of comparable simplicity. At the end, the
+//    local search runs once more on the best tours.
 //
 // The order of goals is: visit as many stops as possible, then the shortest distance. With
-// `isBalanced`, the second goal is the shortest longest tour in seconds, then the distance.
+// `isBalanced`, the second goal is to minimise the longest tour in seconds, then the distance.
 //
 // The search is deterministic. The random numbers have a fixed seed, and the number of steps
-// depends only on the number of stops. A limit of time replaces the number of steps if the caller
-// sets one; the result then depends on the speed of the machine.
+// depends only on the number of stops. If the caller sets a time limit, it replaces the number of
+// steps. The result then depends on the machine's speed.
 //
 // Why not a library: npm has no maintained package for this problem that works without native code
 // or a server (2026-11). `node_or_tools` is a native module for old versions of Node, and
-// `salesman.js` knows neither several vans, nor capacity, nor hours.
+// `salesman.js` does not support several vans, capacity or time limits.
 //
 // Sources:
 // - G. Clarke, J. W. Wright: Scheduling of vehicles from a central depot to a number of delivery
@@ -64,16 +65,16 @@ export interface RoutingProblem {
   readonly demands?: readonly number[];
   readonly vans: number;
   readonly capacity: number;
-  /** The longest duration of a tour, from the start to the end. */
+  /** The maximum duration of a tour, from the start to the end. */
   readonly maxSeconds: number;
-  /** Whether the longest tour is minimised instead of the distance. */
+  /** Whether to minimise the longest tour instead of the total distance. */
   readonly isBalanced?: boolean;
 }
 
 export interface Tours {
   /** The stops of each van, in order. There is one entry for each van. */
   readonly tours: readonly (readonly number[])[];
-  /** The stops that fit into no tour. */
+  /** The stops that do not fit into any tour. */
   readonly absent: readonly number[];
 }
 
@@ -122,24 +123,24 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
 /** When stops are inserted or removed, only this many of the nearest stops are considered. */
 const MOST_NEIGHBOURS = 100;
 /**
- * The maximum number of evaluations in a search without a time limit. An evaluation tries one place
- * for a stop. So many evaluations take about two seconds.
+ * The maximum number of evaluations in a search without a time limit. An evaluation tries one
+ * position for a stop. This number of evaluations takes about two seconds.
  */
 const EVALUATION_BUDGET = 250_000_000;
-/** The maximum number of steps for each stop, because a search with few stops needs few steps. */
+/** The maximum number of steps per stop, because a search with few stops needs few steps. */
 const STEPS_PER_STOP = 1_000;
 /**
  * The local search stops after this many evaluations. It reaches this number only with thousands of
  * stops.
  */
 const LOCAL_BUDGET = 60_000_000;
-/** The search for the place of a neighbour in its tour takes as long as this many evaluations. */
+/** Finding a neighbour's position in its tour takes as long as this many evaluations. */
 const SEARCHED_EVALUATIONS = 10;
-/** After this many stops, the computation of near stops returns control to its caller. */
+/** After this many stops, the computation of nearby stops returns control to its caller. */
 const STOPS_A_SLICE = 100;
 /**
- * The cost of trying a stop in one tour, in evaluations. One evaluation for each place of the tour
- * is added.
+ * The fixed cost of trying a stop in one tour, in evaluations. Each position in the tour costs one
+ * more evaluation.
  */
 const TOUR_EVALUATIONS = 10;
 /** The maximum number of waiting stops that one step tries to insert. */
@@ -151,16 +152,16 @@ const MOST_TRIED = 30;
 const LONGEST_STRING = 10;
 const MEAN_REMOVED = 10;
 /**
- * The probability that a string is split, which means that some stops in its middle stay in the
- * tour. For each further stop, the probability that their number stops growing.
+ * The probability that a string is split, which means that some of its middle stops stay in the
+ * tour. The second value is the probability, after each kept stop, that no further stop is kept.
  */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;
-/** The probability that a place for an insertion is skipped at random. */
+/** The probability that an insertion position is skipped at random. */
 const BLINK_SHARE = 0.01;
 /**
- * How much a step of the search may lengthen the tours, at the start and at the end of the search.
- * The unit is the mean length of a leg.
+ * How much a search step may lengthen the tours, at the start and at the end of the search. The
+ * unit is the mean length of a leg.
  */
 const START_LEGS = 0.4;
 const END_LEGS = 0.004;
@@ -176,8 +177,8 @@ const SEED = 0x2f6e2b1;
 const LEAST_GAIN = 1e-7;
 
 /**
- * Searches for tours. The generator yields the finished part of the search, from 0 to 1, every few
- * milliseconds, so that the caller can stop the search. It returns the best tours.
+ * Searches for tours. The generator yields the progress, from 0 to 1, every few milliseconds, so
+ * that the caller can stop the search. It returns the best tours.
  */
 export function* searchTours(
   problem: RoutingProblem,
@@ -217,12 +218,12 @@ class Search {
   readonly #size: number;
   readonly #costs: Int32Array;
   /**
-   * The costs with rows and columns swapped. An insertion looks up the legs to and from a stop.
-   * With both tables, each look-up reads only the row of this stop.
+   * The cost table with rows and columns swapped. An insertion looks up the legs to and from a
+   * stop. With both tables, each look-up reads only the stop's row.
    */
   readonly #costsTo: Int32Array;
   readonly #demands: Float64Array;
-  /** The nearest stops of each stop, nearest first. */
+  /** For each stop, its nearest stops, closest first. */
   readonly #neighbours: Int32Array[] = [];
   readonly #random = createRandom(SEED);
   /**
@@ -230,7 +231,7 @@ class Search {
    * better.
    */
   readonly #hasTimes: boolean;
-  /** The cost of a stop that no tour visits. It is above the cost of any detour. */
+  /** The cost of an unassigned stop. It is higher than the cost of any detour. */
   readonly #absentCost: number;
 
   #tours: number[][] = [];
@@ -239,7 +240,7 @@ class Search {
   readonly #loads: Float64Array;
   readonly #tourCosts: Float64Array;
   readonly #durations: Float64Array;
-  /** Maps each stop to the index of its tour, or to -1 while it is in no tour. */
+  /** Maps each stop to the index of its tour, or to -1 while it is not in any tour. */
   readonly #tourOf: Int32Array;
   #best: Solution = { tours: [], absent: [], value: Number.POSITIVE_INFINITY };
   #evaluations = 0;
@@ -264,8 +265,8 @@ class Search {
   }
 
   /**
-   * Returns roughly how many seconds correspond to one unit of cost. This is only needed for the
-   * cost of a stop that no tour visits.
+   * Returns roughly how many seconds correspond to one unit of cost. This is needed only for the
+   * cost of an unassigned stop.
    */
   #secondsPerCost(): number {
     return this.#problem.seconds === undefined ? this.#problem.secondsPerMetre : 10;
@@ -378,7 +379,7 @@ class Search {
 
   // The local search.
 
-  /** Applies moves until none of them helps or the budget of the local search is used up. */
+  /** Applies moves until no move helps or the local search budget is used up. */
   *#searchLocally(share: number): Generator<number, void, undefined> {
     const isBalanced = this.#problem.isBalanced === true;
     const limit = this.#evaluations + LOCAL_BUDGET;
@@ -392,7 +393,7 @@ class Search {
         sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
         yield share;
       }
-      // A balanced search skips the moves between tours. They are judged by distance, which does
+      // A balanced search skips moves between tours. These moves are rated by distance, which does
       // not show whether the longest tour becomes shorter.
       if (isBalanced) continue;
       for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
@@ -480,7 +481,7 @@ class Search {
     return false;
   }
 
-  /** Returns the costs of the legs between the stops of a part of a tour. */
+  /** Returns the costs of the legs between the stops in a section of a tour. */
   #inner(part: readonly number[]): number {
     let sum = 0;
     for (let at = 1; at < part.length; at++)
@@ -498,7 +499,7 @@ class Search {
     return this.#cost(before, stop) + this.#cost(stop, after) - this.#cost(before, after);
   }
 
-  /** Relocate: moves a stop next to a near stop of another tour if that shortens the tours. */
+  /** Relocate: moves a stop next to a nearby stop of another tour if that shortens the tours. */
   #relocate(stop: number): boolean {
     const from = this.#tourOf[stop] as number;
     if (from < 0) return false;
@@ -527,7 +528,7 @@ class Search {
     return false;
   }
 
-  /** Exchange: swaps a stop with a near stop of another tour if that shortens the tours. */
+  /** Exchange: swaps a stop with a nearby stop of another tour if that shortens the tours. */
   #exchange(stop: number): boolean {
     const { capacity, maxSeconds } = this.#problem;
     const from = this.#tourOf[stop] as number;
@@ -561,8 +562,7 @@ class Search {
   }
 
   /**
-   * Returns by how much the cost of a tour changes when the stop at a position is replaced by
-   * another one.
+   * Returns the change in a tour's cost when the stop at a position is replaced by another stop.
    */
   #changeWith(stops: readonly number[], at: number, stop: number): number {
     const [before, old, after] = [
@@ -659,7 +659,7 @@ class Search {
 
   /**
    * Removes strings (consecutive stops of a tour) near a random stop. Returns the stops that were
-   * in no tour before, so that the step can be undone.
+   * already unassigned, so that the step can be undone.
    */
   #removeStrings(): { absent: number[] } {
     const before = { absent: this.#absent };
@@ -688,7 +688,8 @@ class Search {
     const stops = this.#editable(tour);
     const length = Math.floor(this.#fraction() * Math.min(stops.length, longest) + 1);
     const at = stops.indexOf(stop);
-    // A split string leaves some stops in its middle in the tour. `gap` is their number.
+    // A split string leaves some of its middle stops in the tour. `gap` is the number of these
+    // stops.
     let gap = 0;
     if (length > 1 && this.#fraction() < SPLIT_SHARE) {
       gap = 1;
@@ -710,9 +711,9 @@ class Search {
   }
 
   /**
-   * Inserts each waiting stop at the cheapest place. With `isRandom`, the stops are shuffled, or
-   * sorted by a criterion that is chosen at random. When many stops wait, only some of them are
-   * then tried.
+   * Inserts each waiting stop at the cheapest place. With `isRandom`, the stops are shuffled or
+   * sorted by a randomly chosen criterion. When many stops are waiting, only some of them are then
+   * tried.
    */
   #insertAbsent(isRandom: boolean): void {
     let waiting = this.#absent;
@@ -767,7 +768,10 @@ class Search {
     return isEmpty ? added : added - this.#leg(left, right);
   }
 
-  /** Returns the cheapest place for a stop, or undefined when the stop fits into no tour. */
+  /**
+   * Returns the cheapest position for a stop, or undefined when the stop does not fit into any
+   * tour.
+   */
   #cheapestPlace(stop: number, isRandom: boolean): Place | undefined {
     const { capacity, maxSeconds, isBalanced } = this.#problem;
     const [start, end] = [this.#stops, this.#stops + 1];
@@ -833,11 +837,11 @@ function transpose(costs: Int32Array, size: number): Int32Array {
   return turned;
 }
 
-/** Returns the nearest stops of a stop, nearest first. */
+/** Returns the stops nearest to a stop, closest first. */
 function findNeighbours(costs: Int32Array, stops: number, stop: number): Int32Array {
   const size = stops + 2;
   const keys = new Float64Array(stops);
-  // Each key combines a cost and a stop in one number, so that a fast sort of numbers can be used.
+  // Each key combines a cost and a stop in one number, so that a fast numeric sort can be used.
   for (let other = 0; other < stops; other++)
     keys[other] = (costs[stop * size + other] as number) * stops + other;
   keys.sort();

@@ -33,8 +33,8 @@ type AlertInput = Pick<
 type Subject = Pick<ServedAlert, 'user' | 'causality' | 'extra' | 'bicycle' | 'message'>;
 
 /**
- * Makes an alert about a bicycle or the zone of its organization; `modifiedAt` is in microseconds
- * since the epoch.
+ * Creates an alert about a bicycle or about its organization's zone; `modifiedAt` is in
+ * microseconds since the epoch.
  */
 export function makeAlert(
   fleet: ServedFleet,
@@ -153,7 +153,10 @@ export function availableAlertActions(state: string): ServedAlertAction[] {
   return ALERT_ACTIONS.filter((action) => ALERT_ACTION_TABLE[action].from.includes(state));
 }
 
-/** Runs an action on an alert. Returns false without a change when its state does not allow it. */
+/**
+ * Runs an action on an alert. Returns false and changes nothing when the alert's state does not
+ * allow the action.
+ */
 export function actOnAlert(
   fleet: ServedFleet,
   row: AlertRow,

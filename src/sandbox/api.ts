@@ -45,7 +45,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   addAlertRoutes(options, route);
   addLoginRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
-  // The checks are in the order of Django REST framework: version, token, method, then the checks
+  // The checks run in the order of Django REST framework: version, token, method, then the checks
   // of the handler.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
@@ -74,7 +74,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   };
 }
 
-/** Encodes the answer in iso-8859-1. Characters that it lacks become JSON escapes. */
+/** Encodes the response in iso-8859-1. Characters outside this charset become JSON escapes. */
 function inLatin1({ body, headers, ...answer }: ServedAnswer): ServedAnswer {
   const type = headers?.['Content-Type'] ?? 'application/json';
   const text = (body ?? '')
@@ -95,14 +95,14 @@ function methodsOf(handlers: Handlers): string[] {
   return Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** The user of a request that needs no token, such as the request of a login. */
+/** The user of a request that needs no token, such as a login request. */
 const NOBODY: Viewer = {
   ...{ role: 'renter', subject: '', organization: undefined, affiliations: {} },
   ...{ issuedAt: 0, expiresAt: Number.POSITIVE_INFINITY },
 };
 
 /**
- * Assumed: for a path without its trailing slash, the sandbox answers as Django does, with a
+ * Assumed: for a path without its trailing slash, the sandbox responds as Django does, with a
  * redirect for reads.
  */
 function answerUnknownPath(routes: readonly Route[], { record }: Exchange): ServedAnswer {

@@ -47,7 +47,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
-      // The fault `shrink` removes a bicycle after this answer, so that the list is shorter when
+      // The fault `shrink` removes a bicycle after this response, so that the list is shorter when
       // the next page is requested.
       if (isFirstOfSeveral && options.faults.has('shrink'))
         setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
@@ -62,8 +62,8 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       if (viewer.role === 'renter') throw refuseRole();
       const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
       const row = createBicycle(fleet, organization, options.nextUuid(), fields);
-      // Assumed: the answer is 201 with the bicycle. The interface says "Response of creation: not
-      // shown".
+      // Assumed: the response is 201 with the bicycle. The interface says "Response of creation:
+      // not shown".
       return answerText(201, serialise(row));
     },
   });
@@ -124,8 +124,8 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
 }
 
 /**
- * With the fault `lag` or `cache`, the same request of the same user gets the same answer for some
- * time. A cache also sends the age of its copy and the date of the original answer.
+ * With the `lag` or `cache` fault, a user who repeats a request gets the same response for some
+ * time. A cache also sends the age of its copy and the date of the original response.
  */
 function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
   const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();
@@ -144,7 +144,7 @@ function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler 
 }
 
 /**
- * Returns a stored answer with the headers `Age` and `Date` that a cache sends (RFC 9111, section
+ * Returns a stored response with the `Age` and `Date` headers that a cache sends (RFC 9111, section
  * 5.1). Times are in milliseconds.
  */
 function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAnswer {
@@ -161,7 +161,7 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 
   /**
-   * Observed: the service answers 429 when the same user acts on the same bicycle again too soon.
+   * Observed: the service returns 429 when the same user acts on the same bicycle again too soon.
    */
   function checkPace(row: BicycleRow, viewer: Viewer): void {
     const pauseMs = faults.durationMs('throttle');
@@ -180,11 +180,11 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
     checkPace(row, viewer);
     checkState(row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
-    // Observed: with `dry_run`, the answer means "would be allowed". interface.md does not name
-    // this field, so a service that only follows it performs the request.
+    // Observed: with `dry_run`, the response means "would be allowed". interface.md does not
+    // mention this field, so a service that only follows interface.md performs the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
-    // Assumed: the answer is 200 with the updated bicycle. The interface says "Response … not
+    // Assumed: the response is 200 with the updated bicycle. The interface says "Response … not
     // shown".
     return answerText(200, serialise(row));
   };

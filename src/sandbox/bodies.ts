@@ -15,8 +15,8 @@ const TEXT_FIELDS = ['name', 'serial_number', 'description'];
 const REQUIRED_FIELDS = ['name', 'organization'];
 
 /**
- * Parses the fields that creations and edits share, and collects their errors. Unknown fields are
- * ignored (assumed).
+ * Parses the fields that create and edit requests share, and collects their errors. Unknown fields
+ * are ignored (assumed).
  */
 function readFields(
   fleet: ServedFleet,
@@ -33,7 +33,7 @@ function readFields(
   const isGiven = (field: string) => body[field] !== undefined && body[field] !== null;
   const prefix = new URL(fleet.baseUrl).pathname.replace(/\/$/, '');
   // "Related resources are referenced by absolute URL (a link to the resource), not by bare
-  // identifier" (section 2). Assumed: as in Django, only the path of the link counts, because a
+  // identifier" (section 2). Assumed: as in Django, only the link's path is compared, because a
   // proxy may be in front.
   const readLink = (field: string, collection: string, isThere: (uuid: string) => boolean) => {
     if (!isGiven(field)) return undefined;
@@ -74,8 +74,8 @@ function readFields(
 }
 
 /**
- * The organization and the name that a new or edited bicycle will have, for the check that names
- * are unique. `own` is the bicycle's row if it already exists.
+ * The organization and the name that a new or edited bicycle will have, for the uniqueness check.
+ * `own` is the bicycle's row if it already exists.
  */
 interface Claim {
   organization: string;
@@ -103,8 +103,8 @@ function check(
 }
 
 /**
- * Parses a creation (section 4.2). Throws a 400 Problem that names every invalid field, or a 403
- * Problem.
+ * Parses a create request (section 4.2). Throws a 400 Problem that names every invalid field, or a
+ * 403 Problem.
  */
 export function readNewBicycle(
   fleet: ServedFleet,

@@ -1,4 +1,4 @@
-// Shared parts of all routes of the API port: options, requests and answers (interface.md section
+// Shared parts of all routes of the API port: options, requests and responses (interface.md section
 // 2.6).
 import { text as readText } from 'node:stream/consumers';
 import type { Faults } from './faults.js';
@@ -14,19 +14,19 @@ export interface ServedApiOptions {
   faults: Faults;
   /** The default number of items on a page. */
   pageSize: number;
-  /** The prefix of every path, such as `/api`; '' without a prefix. */
+  /** The prefix of every path, such as `/api`; '' when there is no prefix. */
   prefix: string;
   /** Returns a uuid for a new bicycle, determined by the seed. */
   nextUuid: () => string;
 }
 
-/** A request of the API port. */
+/** A request to the API port. */
 export interface ApiRequest {
   exchange: Exchange;
   /** The path of the request below the prefix, without the query. */
   path: string;
   query: URLSearchParams;
-  /** The uuid in the path, in lower case; '' when the path has none. */
+  /** The uuid in the path, in lower case; '' when the path contains no uuid. */
   uuid: string;
 }
 

@@ -1,4 +1,4 @@
-// Faults on request: their syntax, and when they apply (cli.md, sandbox and demo).
+// Faults that can be requested: their syntax, and when they apply (cli.md, sandbox and demo).
 
 import type { Random } from '../system/random.js';
 import { TYPED_UNITS_MS } from '../system/time-units.js';
@@ -23,15 +23,15 @@ export interface FaultScope {
  * - `noreplay`: after an interruption, missed events are not sent again, regardless of
  *   Last-Event-ID.
  * - `resend`: all stored events are sent again, even those that were already received.
- * - `norented`: while a bicycle is rented, only its rider gets its state; others only learn that it
- *   left the previous state.
- * - `shrink`: a list of several pages loses its first bicycle after its first page was sent.
+ * - `norented`: while a bicycle is rented, only its rider gets its state; other subscribers only
+ *   learn that it left the previous state.
+ * - `shrink`: a multi-page list loses its first bicycle after its first page was sent.
  * - `nocount`: lists have no count.
- * - `nodate`: answers have no `Date`.
+ * - `nodate`: responses have no `Date`.
  * - `links`: lists have `links.next`, `data` and `meta.pagination`.
  * - `linkheader`: lists are bare arrays with a `Link` header.
- * - `latin1`: answers are encoded in iso-8859-1 and declare it.
- * - `trim`: texts of creations and edits lose the white space at their ends.
+ * - `latin1`: responses are encoded in iso-8859-1 and declare this charset.
+ * - `trim`: text values of create and edit requests lose leading and trailing white space.
  */
 const HABITS = [
   'noreplay',
@@ -48,16 +48,16 @@ const HABITS = [
 type Habit = (typeof HABITS)[number];
 
 export type Fault =
-  /** Delays every answer, and every opening of a stream, by this time. */
+  /** Delays every response, and the opening of every stream, by this time. */
   | ({ kind: 'latency'; milliseconds: number } & FaultScope)
   /**
    * Refuses a share of the requests (0 to 1), or the next `times` requests, without carrying them
-   * out. 429 has Retry-After: 1.
+   * out. A 429 response has `Retry-After: 1`.
    */
   | ({ kind: 'error'; status: number; share: number; times?: number } & FaultScope)
   /**
    * Carries out a share of the requests, or the next `times` requests, but closes the socket before
-   * the answer.
+   * it sends a response.
    */
   | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
   /** Cuts a push connection this long after it was opened. */
@@ -68,18 +68,18 @@ export type Fault =
   | { kind: 'stall'; milliseconds: number }
   | { kind: Habit }
   /**
-   * The same user can act on the same bicycle only once in this time. A second request is answered
-   * with 429.
+   * The same user can act on the same bicycle only once within this time. A second request is
+   * answered with 429.
    */
   | { kind: 'throttle'; milliseconds: number }
   /**
-   * For this time, a list of bicycles may repeat its answer to the same request, like a replica
-   * that lags.
+   * For this long, a list of bicycles may repeat its earlier response to the same request, like a
+   * lagging replica.
    */
   | { kind: 'lag'; milliseconds: number }
   /**
    * Like `lag`, but caused by a cache in front of the service: the copy has an `Age`, and the
-   * `Date` of the original answer.
+   * `Date` of the original response.
    */
   | { kind: 'cache'; milliseconds: number }
   /**
@@ -95,9 +95,9 @@ const TIMED = ['latency', 'drop', 'stall', 'late', 'lag', 'cache', 'throttle', '
 
 /**
  * Parses a fault from the command line: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next
- * two), `cut=5%`, `drop=30s`, `stall=30s`, `late=45s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`,
- * `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `cache=60s`, `throttle=5s`,
- * `expire=60s`. Throws an Error with the syntax for other text.
+ * two), `cut=5%`, `drop=30s`, `stall=30s`, `late=45s`, `noreplay`, `resend`, `norented`, `shrink`,
+ * `nocount`, `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `cache=60s`,
+ * `throttle=5s`, `expire=60s`. Throws an Error that shows the syntax for any other text.
  */
 export function parseFault(text: string): Fault {
   const [kind = '', value = ''] = text.split(/=(.*)/s);
@@ -122,7 +122,7 @@ export type Faults = ReturnType<typeof createFaults>;
 
 /**
  * Creates the faults that are in effect. If a fault applies to a share of the requests, the seed
- * decides to which ones.
+ * determines which requests are affected.
  */
 export function createFaults(random: Random, initial: readonly Fault[]) {
   // The faults are copied, because the number of times that a fault may still occur is decreased in
@@ -147,7 +147,7 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     set(faults: readonly Fault[]): void {
       current = faults.map((fault) => ({ ...fault }));
     },
-    /** Returns how long the answer to this request is delayed, in milliseconds. */
+    /** Returns the delay of the response to this request, in milliseconds. */
     latencyMs(request: FaultTarget): number {
       const late = ofKind('latency').filter(({ only }) => only?.(request) !== false);
       return late.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
@@ -157,7 +157,7 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
      */
     errorStatus: (request: FaultTarget) =>
       ofKind('error').find((fault) => strikes(fault, request))?.status,
-    /** Whether the socket is closed before the answer. */
+    /** Whether the socket is closed before the response. */
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
     /**

@@ -17,7 +17,7 @@ export interface Organization {
   parent: string | undefined;
 }
 
-/** A geographic zone: a box of one organization. */
+/** A geographic zone: a box that belongs to one organization. */
 export interface Zone {
   uuid: string;
   name: string;
@@ -35,7 +35,7 @@ export interface Model {
 
 /**
  * A bicycle as the sandbox sends it, with the fields of section 2.1. Assumed: `modified` is one of
- * them, because lists can be ordered by it.
+ * these fields, because lists can be sorted by it.
  */
 export type ServedBicycle = Bicycle & {
   uuid: string;
@@ -57,9 +57,7 @@ export type ServedAlert = Alert & {
 };
 
 interface Row<Body> {
-  /**
-   * The number of the bicycle in the order of creation. A list without an ordering has this order.
-   */
+  /** The bicycle's number in creation order. A list without an ordering uses this order. */
   index: number;
   /** The uuid of the organization. */
   organization: string;
@@ -69,7 +67,7 @@ interface Row<Body> {
    */
   modifiedAt: number;
   body: Body;
-  /** The body as JSON. It is created on first use and dropped at each change. */
+  /** The body as JSON. It is created on first use and invalidated by each change. */
   json: string | undefined;
 }
 
@@ -80,7 +78,7 @@ export interface BicycleRow extends Row<ServedBicycle> {
   stateSince: number;
   /** The transitions since the sandbox started, oldest first. Undefined before the first one. */
   history?: ServedHistoryEntry[];
-  /** How many transitions were requested. */
+  /** The number of requested transitions. */
   actions?: number;
 }
 
@@ -99,7 +97,7 @@ export interface AlertRow extends Row<ServedAlert> {
   bicycle: string | undefined;
 }
 
-/** A message for the push channel. All its topics get the same text. */
+/** A message for the push channel. All its topics get the same string. */
 export interface Publication {
   sender: string;
   topics: string[];
@@ -123,7 +121,9 @@ export interface Surroundings {
 
 /** The simulated service around the fleet. */
 export interface FleetService {
-  /** Whether the sandbox behaves like the observed service, or only as interface.md says. */
+  /**
+   * Whether the sandbox behaves like the observed service. Otherwise it follows only interface.md.
+   */
   isObserved: boolean;
   /** The base URL without a trailing slash. Links are absolute and below this URL. */
   baseUrl: string;
@@ -131,8 +131,8 @@ export interface FleetService {
   now: () => number;
   publish: (publication: Publication) => void;
   /**
-   * Converts a text that a client sent in a creation or an edit to the form in which the service
-   * stores it.
+   * Converts text from a client's create or edit request to the form in which the service stores
+   * it.
    */
   storedText: (text: string) => string | null;
   /** Receives each new or changed alert, for the webhook. */
@@ -157,7 +157,7 @@ export function hasOrganization({ organizations }: Surroundings, organization: s
   return organizations.some(({ uuid }) => uuid === organization);
 }
 
-/** How many entries of a bicycle's history are stored. */
+/** The number of history entries that are stored for each bicycle. */
 const HISTORY_ENTRIES = 200;
 
 /** Observed: pushed bicycles do not contain hyperlink fields. */
@@ -173,7 +173,7 @@ const LINK_FIELDS = [
 ];
 
 /**
- * Runs a transition and pushes the new state. Returns false without a change when the state does
+ * Runs a transition and pushes the new state. Changes nothing and returns false when the state does
  * not allow the transition. `rider` is the user who rents or reserves.
  */
 export function runTransition(
@@ -207,8 +207,8 @@ function nameInHistory({ isObserved }: FleetService, transition: ServedTransitio
 }
 
 /**
- * Returns the transitions of a bicycle, oldest first. When there was none, returns an invented
- * transition into the current state.
+ * Returns the transitions of a bicycle, oldest first. When there is no transition, returns a
+ * made-up one into the current state.
  */
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
@@ -237,7 +237,7 @@ export function changeBicycle(
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
   // Assumed: this message is sent before the update. A client that merges messages therefore ends
-  // with the new state.
+  // up with the new state.
   if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),
@@ -252,7 +252,7 @@ function publishBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(row) });
 }
 
-/** Returns the bicycle in the form in which it is pushed. */
+/** Returns the bicycle in the format in which it is pushed. */
 function pushedText(row: BicycleRow): string {
   return JSON.stringify(
     Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))),
@@ -281,7 +281,7 @@ export function addBicycle(fleet: ServedFleet, row: BicycleRow): void {
 }
 
 /**
- * Makes the row of a bicycle. `moment` is the time of its last change, in microseconds since the
+ * Creates a bicycle's row. `moment` is the time of its last change, in microseconds since the
  * epoch.
  */
 export function makeRow(
@@ -341,7 +341,7 @@ export function createBicycle(
 }
 
 /**
- * Adds the observed fields that interface.md does not name. Does nothing in a service that only
+ * Adds the observed fields that interface.md does not name. Does nothing when the service only
  * follows the interface.
  */
 export function addObservedFields(fleet: ServedFleet, row: BicycleRow): void {
@@ -389,7 +389,7 @@ export function nextMoment(fleet: ServedFleet): number {
   return fleet.lastChange;
 }
 
-/** Formats a time as ISO 8601 in UTC, with microseconds, or as observed with whole seconds. */
+/** Formats a time as ISO 8601 in UTC, with microseconds or, as observed, with whole seconds. */
 export function timeText(fleet: { isObserved: boolean }, microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   if (fleet.isObserved) return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;

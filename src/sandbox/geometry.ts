@@ -58,7 +58,7 @@ const METRES_A_DEGREE = 111_195;
 
 /**
  * Returns the approximate distance to the centre of a box in metres, as if the earth were flat
- * (observed); null without a position.
+ * (observed); null when there is no position.
  */
 export function distanceToMiddle(
   box: ServedBox,
@@ -73,7 +73,7 @@ export function distanceToMiddle(
   return Math.round(Math.hypot(up, right) * 10) / 10;
 }
 
-/** Returns a number, which may be sent as text ("decimal number"), or null. */
+/** Returns a number, which may be sent as a string ("decimal number"), or null. */
 export function numberFrom(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value === '') return null;

@@ -45,8 +45,8 @@ export interface SandboxWorld {
   /** The number of automatic events per second. Default: 2; 0 for no events. */
   rate?: number;
   /**
-   * Returns the sandbox's current time in milliseconds since the epoch. All data has this time, and
-   * it decides whether tokens are valid. Tests may move it forwards and backwards.
+   * Returns the sandbox's current time in milliseconds since the epoch. All data uses this time,
+   * and it determines whether tokens are valid. Tests may move it forwards and backwards.
    */
   now?: () => number;
   /** The receiver of new and changed alerts (section 6.2). */
@@ -56,8 +56,8 @@ export interface SandboxWorld {
 /** The addresses and the behaviour of the sandbox. */
 export interface SandboxOptions extends SandboxWorld {
   /**
-   * Converts a text that a client sent in a creation or an edit to the form in which the service
-   * stores it. By default, the text is unchanged.
+   * Converts text from a client's create or edit request to the form in which the service stores
+   * it. By default, the text is unchanged.
    */
   storedText?: (text: string) => string | null;
   /**
@@ -92,8 +92,8 @@ export interface SandboxOptions extends SandboxWorld {
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
- * How many records are kept. It is enough for the longest test, and bounds the memory of a sandbox
- * that runs for days.
+ * The number of records to keep. It is enough for the longest test, and limits the memory use of a
+ * sandbox that runs for days.
  */
 const RECORDED_REQUESTS = 5000;
 const RECORDED_LINES = 20_000;
@@ -118,7 +118,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const baseUrl = `${api.url}${prefix}`;
   const { storedText = (text) => text } = options;
   const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
-  /** The last requests in their order, and the last pushed events. */
+  /** The most recent requests in order, and the most recent pushed events. */
   const logs = { requests: [] as RecordedRequest[], pushLog: [] as PushLine[] };
   const fleet = seedFleet(
     { seed, bicycles: recorded === undefined ? (options.bicycles ?? 500) : 0 },
@@ -170,14 +170,19 @@ export async function startSandbox(options: SandboxOptions = {}) {
     streamCount: push.streamCount,
     /** Destroys the sockets of all open subscriptions. */
     dropStreams: push.dropStreams,
-    /** Signs an access token. Default: a fleet operator of all organizations, for 12 hours. */
+    /**
+     * Signs an access token. By default, the token belongs to a fleet operator of all organizations
+     * and is valid for 12 hours.
+     */
     token: tokens.sign,
     /** Replaces all faults. They also apply to open subscriptions. */
     setFaults(changed: Fault[]): void {
       faults.set(changed);
       push.obeyFaults();
     },
-    /** Returns how many webhooks were delivered, how many wait, and how many were dropped. */
+    /**
+     * Returns how many webhooks were delivered, how many are waiting, and how many were dropped.
+     */
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
     /** Stops immediately: closes both ports and all connections, and ends all timers. */
     async close(): Promise<void> {
@@ -191,7 +196,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
 
 /**
  * Appends a line. When there are too many lines, many old ones are removed at once, which is faster
- * than one at a time.
+ * than removing them individually.
  */
 function keep<Line>(lines: Line[], line: Line, most: number): void {
   lines.push(line);

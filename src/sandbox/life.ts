@@ -47,7 +47,7 @@ const EVENT_WEIGHTS: readonly [
   ['stop', 5],
 ];
 
-/** To find a suitable bicycle for an event, at most this many bicycles are tried. */
+/** The maximum number of bicycles to try when an event needs a suitable bicycle. */
 const TRIES = 50;
 
 /**
@@ -80,8 +80,8 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   const run = (row: BicycleRow, transition: ServedTransition) =>
     runTransition(fleet, row, transition, 'service', rider);
   /**
-   * Picks a bicycle that is available or in this state. If it is in the state, ends the state;
-   * otherwise begins the state with the probability `share`. In the long run, about this share of
+   * Picks a bicycle that is available or in this state. If it is in the state, ends the state.
+   * Otherwise, starts the state with the probability `share`. In the long run, about this share of
    * these bicycles is in the state.
    */
   const turn = (

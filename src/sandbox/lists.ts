@@ -1,4 +1,4 @@
-// Sorts and filters whole fleets once, then serves pages from the cached lists.
+// Sorts and filters a whole fleet once, and then serves pages from the cached list.
 
 import type { ServedFleet } from './fleet.js';
 
@@ -23,13 +23,13 @@ export interface Selection<Row> {
 }
 
 /**
- * Returns the selected rows in order. The caller must not change them or keep them beyond the next
- * change of the fleet.
+ * Returns the selected rows in order. The caller must not change the rows or keep them after the
+ * fleet changes.
  */
 export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
 /**
- * The maximum number of cached lists. It limits the memory: a list of 100,000 rows needs almost a
+ * The maximum number of cached lists. This limits memory use: a list of 100,000 rows needs almost a
  * megabyte.
  */
 const REMEMBERED_LISTS = 32;
@@ -58,8 +58,8 @@ export function createLists<Row extends { index: number }>(
 }
 
 /**
- * Assumed: rows without a value come last in both directions. Equal rows stay in the order of
- * creation, or in its reverse.
+ * Assumed: rows without a value come last in both directions. Equal rows stay in order of creation
+ * or in reverse order.
  */
 function comparison<Row extends { index: number }>(
   orderings: readonly Ordering<Row>[],

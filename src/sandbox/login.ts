@@ -1,5 +1,5 @@
-// Answers logins and renewals of tokens. A renewal uses a refresh token, as real services do, or
-// the access token itself.
+// Answers logins and token renewals. A renewal uses a refresh token, as real services do, or the
+// access token itself.
 import { randomUUID } from 'node:crypto';
 import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
 import { answerText, readObject } from './exchange.js';
@@ -33,7 +33,10 @@ const ACCOUNTS: { [name: string]: Account } = {
 /** The user whose token is renewed, with the claims of the new token. */
 type Owner = Pick<Viewer, 'role' | 'subject' | 'organization' | 'affiliations'>;
 
-/** The different wrong passwords of an account, and the time until which the account is locked. */
+/**
+ * The distinct wrong passwords that were tried for an account, and the time until which the account
+ * is locked.
+ */
 interface Failures {
   passwords: Set<string>;
   lockedUntilMs: number;

@@ -1,6 +1,6 @@
 // The simulated world of the sandbox: cities, organizations, models and names.
 
-/** A city, and the index in ORGANIZATION_NAMES of the organization that rents bicycles there. */
+/** A city, and the index of its organization in ORGANIZATION_NAMES. */
 export interface City {
   name: string;
   latitude: number;
@@ -24,7 +24,7 @@ export const ORGANIZATION_NAMES = ['Nordlicht Bikes', 'Ciclo Sur'] as const;
 
 export const MODEL_NAMES: readonly string[] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];
 
-/** Ordinary names. A bicycle gets one of them and its number, such as "Ada 0042". */
+/** Ordinary names. A bicycle's name is one of these plus its number, such as "Ada 0042". */
 export const GIVEN_NAMES: readonly string[] =
   'Ada Alan Annie Barbara Claude Donald Dorothy Edsger Emmy Grace Hedy Ida Joan Karen Katherine Linus Margaret Marie Niklaus Radia Rosalind Sophie Tim Vera'.split(
     ' ',

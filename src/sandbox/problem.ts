@@ -1,4 +1,4 @@
-// The error answers of the sandbox: their shapes, and one function for each reason.
+// The sandbox's error responses: their formats, and one function for each reason.
 
 /** The reason for an error: a message for people, and a code for programs. */
 export interface Reason {
@@ -6,14 +6,14 @@ export interface Reason {
   code: string;
 }
 
-/** The content of `detail` by field. General errors are under `non_field_errors`. */
+/** The contents of `detail` by field. General errors are listed under `non_field_errors`. */
 export interface Detail {
   [field: string]: Reason[];
 }
 
 /**
- * An error answer of the sandbox. Code throws it, and each port converts it to a response in one
- * place.
+ * A sandbox error response. It is thrown as an error, and each port converts it to a response in
+ * one place.
  */
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -27,7 +27,7 @@ export class Problem extends Error {
   }
 }
 
-/** An answer. Its body is JSON unless a header declares another type. */
+/** A response. Its body is JSON unless a header declares a different type. */
 export interface ServedAnswer {
   status: number;
   body?: string | Buffer;
@@ -35,10 +35,10 @@ export interface ServedAnswer {
 }
 
 /**
- * Returns the answer for a thrown value. A value other than a Problem is a fault of the sandbox.
+ * Returns the response for a thrown value. A value other than a Problem is a bug in the sandbox.
  * Observed: 500 is an HTML page. Assumed: section 7 of the interface says only "not shown", so the
- * shape is the observed one: `{"detail": {"<field>": [{"message", "code"}]}}`, with a bare array
- * for general errors.
+ * observed format is used: `{"detail": {"<field>": [{"message", "code"}]}}`, with a bare array for
+ * general errors.
  */
 export function answerOf(thrown: unknown): ServedAnswer {
   const problem =
@@ -53,8 +53,8 @@ export function answerOf(thrown: unknown): ServedAnswer {
 }
 
 /**
- * Returns an HTML page like that of a proxy or a framework. Observed for unknown addresses and for
- * 500.
+ * Returns an HTML page like the error page of a proxy or a framework. Observed for unknown
+ * addresses and for 500.
  */
 export function htmlPage(status: number, title: string): ServedAnswer {
   const body = `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
@@ -71,7 +71,7 @@ export function refuse(
   return new Problem(status, { non_field_errors: [{ message, code }] }, headers);
 }
 
-/** Makes a 400 for a field or query parameter. */
+/** Returns a 400 Problem for a field or query parameter. */
 export function refuseField(field: string, message: string, code: string): Problem {
   return new Problem(400, { [field]: [{ message, code }] });
 }
@@ -81,14 +81,16 @@ export function refuseUnknown(message = 'Not found.'): Problem {
   return refuse(404, message, 'not_found');
 }
 
-/** Makes a 403: the token is valid, but its role or organization is not allowed. */
+/** Returns a 403 Problem: the token is valid, but its role or organization is not allowed. */
 export function refuseRole(
   message = 'You do not have permission to perform this action.',
 ): Problem {
   return refuse(403, message, 'permission_denied');
 }
 
-/** Makes a 409 for an edit of an outdated version, which is not carried out (observed). */
+/**
+ * Returns a 409 Problem for an edit of an outdated version. The edit is not carried out (observed).
+ */
 export function refuseVersion(): Problem {
   return new Problem(409, {
     message: 'Concurrent edition: the bicycle has changed since.',
@@ -96,13 +98,13 @@ export function refuseVersion(): Problem {
   });
 }
 
-/** Makes a 429 with the seconds to wait. */
+/** Returns a 429 Problem with the seconds to wait. */
 export function refuseThrottled(seconds: number): Problem {
   const message = `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
   return refuse(429, message, 'throttled', { 'Retry-After': String(seconds) });
 }
 
-/** Makes a 400 for an action that is not available. */
+/** Returns a 400 Problem for an action that is not available. */
 export function refuseAction(message: string): Problem {
   return refuseField('actions', message, 'not_allowed');
 }
@@ -112,7 +114,7 @@ export function refuseToken(message: string, code: string): Problem {
   return refuse(401, message, code, { 'WWW-Authenticate': 'JWT realm="api"' });
 }
 
-/** Makes a 405 with the allowed methods. */
+/** Returns a 405 Problem with the allowed methods. */
 export function refuseMethod(method: string, allowed: string): Problem {
   return refuse(405, `Method "${method}" not allowed.`, 'method_not_allowed', { Allow: allowed });
 }

@@ -20,7 +20,7 @@ const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
  */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** An event that was pushed, for tests. */
+/** A pushed event, for tests. */
 export type PushLine = Publication & { id: number };
 
 interface Connection {
@@ -28,8 +28,8 @@ interface Connection {
   viewer: Viewer;
   outgoing: ServerResponse;
   /**
-   * When the connection was opened, on the monotonic clock. Changes of the system time thus do not
-   * affect the faults `drop` and `stall`.
+   * When the connection was opened, on the monotonic clock. Changes to the system time therefore do
+   * not affect the faults `drop` and `stall`.
    */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */
@@ -43,7 +43,7 @@ export interface PushOptions {
   fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
-  /** How many events can be sent again for a Last-Event-ID. */
+  /** The number of events that can be resent for a Last-Event-ID. */
   replay: number;
   heartbeatMs: number;
   log: PushLine[];
@@ -59,7 +59,7 @@ export class PushChannel {
 
   constructor(options: PushOptions) {
     this.#options = options;
-    // Assumed: the heartbeat of a quiet connection is a comment and not an event.
+    // Assumed: on a quiet connection, the heartbeat is a comment and not an event.
     this.#heartbeat = setInterval(() => {
       for (const connection of this.#connections) write(connection, ': heartbeat\n\n');
     }, options.heartbeatMs);
@@ -81,7 +81,7 @@ export class PushChannel {
     return line.id;
   };
 
-  /** Sends an event. With the fault `late`, sends it only after the time of the fault. */
+  /** Sends an event. With the `late` fault, sends it only after the fault's delay. */
   #send(connection: Connection, text: string): void {
     const lateMs = this.#options.faults.durationMs('late');
     if (lateMs === undefined) write(connection, text);
@@ -204,8 +204,8 @@ function isRented({ sender, message }: Publication): boolean {
 }
 
 /**
- * Returns an event with the envelope of section 2.5. Observed: the topic in it is always the
- * bicycle's own.
+ * Returns an event with the envelope of section 2.5. Observed: the envelope always contains the
+ * bicycle's own topic.
  */
 function eventText(line: PushLine, { topic, role }: Topic): string {
   const named = (line.envelopeTopic ?? topic).replace('/admin/bicycles/', `/${role}/bicycles/`);

@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Observed: "page_size up to 100, clamped silently". */
 const LARGEST_PAGE = 100;
 
-/** Assumed: when a parameter with a single value is repeated, the last value counts. */
+/** Assumed: when a parameter with a single value is repeated, the last value is used. */
 export function lastOf(query: URLSearchParams, name: string): string | undefined {
   return query.getAll(name).at(-1);
 }
@@ -54,7 +54,7 @@ export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox 
   return box;
 }
 
-/** Observed: orderings for which the service answers 500. */
+/** Observed: orderings for which the service returns 500. */
 const BROKEN_ORDERINGS = [
   'bleid',
   'device_type',

@@ -2,7 +2,7 @@
 
 import type { Random } from '../system/random.js';
 
-/** Returns a whole number from `least` to `most`, both included. */
+/** Returns a whole number from `least` to `most`, inclusive. */
 export function randomInteger(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
@@ -41,7 +41,7 @@ export function randomHex(random: Random, digits: number): string {
   return text.slice(0, digits);
 }
 
-/** Returns a uuid of version 4 in lower case. */
+/** Returns a version 4 UUID in lower case. */
 export function randomUuid(random: Random): string {
   const hex = randomHex(random, 32);
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);

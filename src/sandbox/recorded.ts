@@ -31,7 +31,7 @@ export interface RecordedBicycle {
 }
 
 /**
- * Plays the changes of a recorded fleet.
+ * Replays the changes of a recorded fleet.
  * @param recordedAt the address of the recorded service
  */
 export function createPlayback(fleet: ServedFleet, recordedAt: string) {

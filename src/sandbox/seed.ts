@@ -48,7 +48,7 @@ const CITY_RADIUS_DEGREES = 0.045;
 /** Slightly less than the radius, so that a few bicycles are outside the zone of their city. */
 const ZONE_RADIUS_DEGREES = 0.04;
 
-/** The states of the first bicycles. With them, even a small fleet has a bicycle in every state. */
+/** The states of the first bicycles, so that even a small fleet has a bicycle in every state. */
 const FIRST_STATES: readonly SandboxState[] = [
   'available',
   'rented',
@@ -200,8 +200,8 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     });
   }
   if (!hasCharge) body.state_of_charge = null;
-  // The interface says that a "decimal number" may also be sent as text. One in fifty is sent as
-  // text.
+  // The interface says that a "decimal number" may also be sent as a string. One number in fifty is
+  // sent as a string.
   else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
   const rider =
     state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
@@ -213,14 +213,14 @@ const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) =>
   CITIES.filter(({ organization }) => organization === owner),
 );
 
-/** The default renter (see `token`) has the first rented and the first reserved bicycle. */
+/** The default renter (see `token`) is assigned the first rented and the first reserved bicycle. */
 function riderOf(random: Random, fleet: ServedFleet, index: number): string {
   const renters = fleet.users.slice(2);
   return index < FIRST_STATES.length ? (renters[0] ?? '') : pick(random, renters);
 }
 
 function nameOf(random: Random, index: number): string {
-  // Every twelfth bicycle has an unusual name. The unusual names are used in turn.
+  // Every twelfth bicycle has an unusual name. These names are used in turn.
   if (index % 12 === 6) {
     const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? '';
     return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
@@ -229,8 +229,8 @@ function nameOf(random: Random, index: number): string {
 }
 
 /**
- * Maps types of alerts to the condition that a bicycle must meet to have such an alert. A type that
- * is not listed accepts any bicycle.
+ * Maps each alert type to the condition that a bicycle must meet. Any bicycle can have an alert of
+ * an unlisted type.
  */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
@@ -241,8 +241,7 @@ const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
 };
 
 /**
- * Finds a bicycle for an alert of this type. If possible, the bicycle meets the condition of the
- * type.
+ * Finds a bicycle for an alert of this type. If possible, the bicycle meets the type's condition.
  */
 export function findFitting(
   fleet: ServedFleet,
@@ -254,7 +253,7 @@ export function findFitting(
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
-/** The number of combinations of type and state. The first alerts take each combination once. */
+/** The number of combinations of type and state. The first alerts use each combination once. */
 const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {

@@ -9,7 +9,7 @@ import { lastOf, readBox, readChoices, readOrderings, readQueryWords, readUuid }
 import type { Viewer } from './token.js';
 
 /**
- * The fields of alerts that `ordering` accepts: all fields in interface.md except roles and extra,
+ * The alert fields that `ordering` accepts: all fields in interface.md except roles and extra,
  * which cannot be sorted.
  */
 const SORTED_ALERT_FIELDS = ALERT_FIELDS.filter((field) => field !== 'roles' && field !== 'extra');
@@ -45,7 +45,8 @@ export function selectBicycles(
   const zone = readZone(fleet, query, wanted ?? viewer.organization);
   const box = readBox(query, fleet.isObserved);
   const orderings = orderingsOf(fleet, query, BICYCLE_FIELDS, BICYCLE_ORDERINGS);
-  // Assumed: an organization that does not exist or that the viewer may not see has an empty list.
+  // Assumed: an organization that does not exist or that the viewer may not see is treated as
+  // having an empty list.
   const isForeign =
     viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
   if (isForeign || zone === 'unknown') return [];

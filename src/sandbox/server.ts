@@ -13,30 +13,31 @@ import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.
 const HOST = '127.0.0.1';
 
 /**
- * How long an idle connection stays open. This is longer than any client keeps it, so the server
- * never closes a connection that a client is about to use.
+ * How long an idle connection stays open. This is longer than any client keeps a connection, so the
+ * server never closes a connection that a client is about to use.
  */
 const KEEP_ALIVE_MS = 120_000;
 
-/** A request and the status of its answer. */
+/** A request and its response status. */
 export interface RecordedRequest {
   server: 'api' | 'push';
   method: string;
-  /** The unchanged target of the request line with its query. */
+  /** The unchanged request target, including the query. */
   url: string;
   /** The headers by name, in lower case. */
   headers: { [name: string]: string | string[] | undefined };
   /**
-   * The body as text. It is empty when there is none, and when a fault refused the request before
+   * The body as text. It is empty when there is no body, or when a fault refused the request before
    * the body was read.
    */
   body: string;
   /** When the request arrived, in milliseconds since the epoch. */
   at: number;
-  /** The X-Service-RequestId of the answer. */
+  /** The response's X-Service-RequestId. */
   requestId: string;
   /**
-   * The status of the answer. It is 0 before the answer, and stays 0 when the connection was cut.
+   * The response status. It is 0 until the response is sent, and stays 0 when the connection is
+   * closed without a response.
    */
   status: number;
 }
@@ -51,11 +52,11 @@ export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   record: RecordedRequest;
-  /** Whether a fault cuts the connection before the answer. */
+  /** Whether a fault closes the connection before the response is sent. */
   cut: boolean;
   /**
-   * Called once with the status, right before the answer is sent. The status is 0 when the
-   * connection is cut without an answer.
+   * Called once with the status, right before the response is sent. The status is 0 when the
+   * connection is closed without a response.
    */
   answered: (status: number) => void;
 }
@@ -145,7 +146,7 @@ function openExchange(
   return { incoming, outgoing, record, cut: false, answered };
 }
 
-/** Sends the answer, or cuts the connection when a fault requires it. */
+/** Sends the response, or closes the connection when a fault requires it. */
 export function sendAnswer(exchange: Exchange, { status, body = '', headers }: ServedAnswer): void {
   const { incoming, outgoing } = exchange;
   exchange.answered(exchange.cut ? 0 : status);

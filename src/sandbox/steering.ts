@@ -17,8 +17,7 @@ export function createSteering(
     /** Returns a copy of a bicycle as it is served now. */
     bicycle: (uuid: string) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
     /**
-     * Returns copies of all bicycles, or of those of one organization, in the order of a list
-     * without an ordering.
+     * Returns copies of all bicycles, or of those of one organization, in the default list order.
      */
     bicycles(organization?: string): ServedBicycle[] {
       const isWanted = (row: BicycleRow) =>
@@ -27,7 +26,7 @@ export function createSteering(
     },
     /** Returns a copy of an alert as it is served now. */
     alert: (uuid: string) => structuredClone(findAlert(uuid)?.body),
-    /** Returns copies of all alerts, in the order of a list without an ordering. */
+    /** Returns copies of all alerts, in the default list order. */
     alerts: (): ServedAlert[] => copiesInListOrder(fleet, fleet.alerts),
     /** Returns the transitions of a bicycle, oldest first. */
     history: (uuid: string) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
@@ -41,7 +40,7 @@ export function createSteering(
       return structuredClone(row.body);
     },
     /**
-     * Runs a transition in the name of the service, not of a user. Throws when the bicycle's state
+     * Runs a transition on behalf of the service, not of a user. Throws when the bicycle's state
      * does not allow the transition.
      */
     act(uuid: string, transition: ServedTransition, rider = fleet.users[2]): ServedBicycle {
@@ -72,8 +71,8 @@ export function createSteering(
 }
 
 /**
- * Returns the bicycles in the order that lists have by default: by creation, or with `--service
- * observed` newest first.
+ * Returns the bicycles in the default list order: by creation, or newest first with `--service
+ * observed`.
  */
 function copiesInListOrder<Body extends { created?: string | null }>(
   fleet: ServedFleet,

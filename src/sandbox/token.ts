@@ -28,26 +28,26 @@ export interface Viewer {
   /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
   /**
-   * When the token expires by its claim `exp`, in milliseconds since the epoch. The fault `expire`
-   * can end it earlier; use `endOf` to include the fault.
+   * When the token expires according to its `exp` claim, in milliseconds since the epoch. The
+   * `expire` fault can end it earlier; use `endOf` to take this into account.
    */
   expiresAt: number;
 }
 
 export interface TokenOptions {
   role?: Role;
-  /** The roles in the claim `affs` for each organization. Default: the role of the token. */
+  /** The roles in the `affs` claim for each organization. Default: the token's role. */
   affiliations?: readonly string[];
   /** Default: 12 hours. */
   expiresInSeconds?: number;
   /** The uuid of a user. Default: a fixed user for each role. */
   subject?: string;
-  /** The uuid of an organization. Default: none, which means all organizations. */
+  /** The uuid of an organization. Undefined means all organizations. */
   organization?: string;
 }
 
 /**
- * The lifetime is longer than a working day, so that a token does not expire while a person tests
+ * The lifetime is longer than a working day, so that a token does not expire while someone tests
  * with it.
  */
 const LIFETIME_SECONDS = 12 * 3600;

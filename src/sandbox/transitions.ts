@@ -24,7 +24,7 @@ export interface TransitionRule {
   by?: 'service' | 'renter';
   /** Observed: only the user who rents or has reserved the bicycle may run the transition. */
   isOwn?: true;
-  /** Observed: before the transition, a message with the old state announces it. */
+  /** Observed: a message with the old state announces the transition beforehand. */
   isAnnounced?: true;
   /** Whether the transition is missing from interface.md. */
   isObserved?: true;
@@ -58,7 +58,7 @@ export const TRANSITION_TABLE: { [name in ServedTransition]: TransitionRule } = 
 
 const NAMES = Object.keys(TRANSITION_TABLE) as ServedTransition[];
 
-/** Whether a transition may start in a state. A state that is not documented allows none. */
+/** Whether a transition may start in a state. An undocumented state allows no transitions. */
 export function allowsTransition(state: string, transition: ServedTransition): boolean {
   return TRANSITION_TABLE[transition].from.some((source) => source === state);
 }

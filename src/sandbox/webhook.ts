@@ -20,11 +20,11 @@ const MOST_WAITING = 10_000;
 const RETRY_AFTER_MS = 250;
 const ANSWER_LIMIT_MS = 10_000;
 
-/** Parses the address of a webhook. Throws an Error that describes an invalid address. */
+/** Parses a webhook address. Throws an Error that describes an invalid address. */
 export function parseWebhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== 'http:')
-    // The text is not repeated, because the path of a webhook is often secret.
+    // The text is not repeated, because a webhook path is often secret.
     throw new Error('the webhook needs an http address, such as http://127.0.0.1:4020/');
   if (!LOOPBACK_NAMES.includes(url.hostname)) {
     throw new Error(
@@ -43,7 +43,7 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   let isBusy = false;
 
   /**
-   * Sends a webhook and returns the status of the answer; 0 without an answer. Assumed:
+   * Sends a webhook. Returns the response status, or 0 when there is no response. Assumed:
    * "Registration, payload, retries and signing of the webhook: not shown".
    */
   async function post(body: string): Promise<number> {

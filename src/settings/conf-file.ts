@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
- * Replaces the content of a file atomically with the result of `make`. conf writes a draft next to
+ * Atomically replaces the content of a file with the result of `make`. conf writes a draft next to
  * the file. fleet moves the draft to the file only when its size is correct, because conf does not
  * notice an incomplete draft when the disk is full.
  */
@@ -37,19 +37,19 @@ export async function writeWithConf(target: string, make: () => object): Promise
 const draftOf = (target: string): string => `${target}.new`;
 
 /**
- * Returns the paths of the drafts of a settings file. Killed processes leave them, and they can
+ * Returns the paths of a settings file's drafts. Killed processes leave drafts behind, which can
  * contain a token.
  */
 export function findDrafts(target: string): string[] {
   const [folder, name] = [dirname(target), basename(draftOf(target))];
   if (!existsSync(folder)) return [];
-  // While conf writes the draft, its name has an additional suffix. So all names with this
-  // beginning are drafts.
+  // While conf writes a draft, the draft's name has an additional suffix. All names with this
+  // prefix are therefore drafts.
   const names = readdirSync(folder).filter((found) => found.startsWith(name));
   return names.map((found) => join(folder, found));
 }
 
-/** Removes the drafts of a settings file. The caller holds the lock of the file. */
+/** Removes the drafts of a settings file. The caller must hold the file's lock. */
 export function removeDrafts(target: string): void {
   for (const draft of findDrafts(target)) rmSync(draft, { force: true });
 }

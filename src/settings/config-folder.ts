@@ -1,4 +1,4 @@
-// Finds the folder of the settings. It has an absolute path and is never the current directory.
+// Finds the settings folder. It has an absolute path and is never the current directory.
 
 import { join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';
@@ -15,8 +15,8 @@ export interface SettingsFolder {
 }
 
 /**
- * Returns the paths of the settings: in FLEET_CONFIG_DIR, or in the platform's folder for
- * configuration. Throws a FleetError of kind `config` when the folder is not an absolute path.
+ * Returns the paths of the settings: in FLEET_CONFIG_DIR, or in the platform's configuration
+ * folder. Throws a FleetError of kind `config` when the folder is not an absolute path.
  */
 export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
   const { FLEET_CONFIG_DIR: chosen } = env;
@@ -30,7 +30,7 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
   throw chosen === undefined ? noPlatformFolder(env) : refuseChosen(chosen);
 }
 
-/** Makes the error for a user without a home folder. */
+/** Creates the error for a user without a home folder. */
 function noPlatformFolder(env: NodeJS.ProcessEnv): FleetError {
   const variable = process.platform === 'win32' ? 'APPDATA' : 'HOME';
   return configError(

@@ -26,10 +26,10 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   readonly summary: string;
   /** The name of the flag in SettingFlags. */
   readonly flag: keyof SettingFlags | undefined;
-  /** The name of the environment variable. Undefined for a setting without one. */
+  /** The name of the environment variable. Undefined when the setting has no variable. */
   readonly variable: string | undefined;
   readonly fallback: Fallback;
-  /** Parses a text. Spaces around it are ignored. */
+  /** Parses text. Ignores surrounding spaces. */
   parse(text: string): Parsed<T>;
   /**
    * Returns the value that is stored in config.json. `config set` accepts the same value as text.
@@ -37,7 +37,9 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   store(value: T): string | number | boolean;
 }
 
-/** A type of value with its parser and formats, such as seconds. Several settings share it. */
+/**
+ * A value type, such as seconds, with its parser and formats. Several settings can share a type.
+ */
 type Kind<T, Fallback> = {
   parse: SettingKey<T>['parse'];
   store?: SettingKey<T>['store'];
@@ -58,15 +60,15 @@ function key<T, Fallback extends T | undefined = undefined>(
 }
 
 /**
- * The error for a text that may be a token. It does not quote the text, because the user may have
+ * The error for a value that may be a token. It does not quote the value, because the user may have
  * pasted a token in the wrong place.
  */
 const PASTED = {
-  reason: 'this looks like a token, and is not repeated here',
+  reason: 'this looks like a token, so it is not shown here',
   hint: 'to store a token, run "fleet auth login"',
 };
 
-/** Makes a parser whose error quotes the refused text. */
+/** Creates a parser whose errors quote the rejected value. */
 function checked<T>(
   parse: (text: string) => T | undefined,
   what: string,
@@ -81,8 +83,8 @@ function checked<T>(
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
 /**
- * The longest possible timeout. Node's timers hold 31 bits of milliseconds, and fire immediately
- * for longer times.
+ * The longest possible timeout. Node stores timeouts as 31-bit numbers of milliseconds. Longer
+ * timeouts fire immediately.
  */
 const LONGEST_TIMEOUT_S = 2_147_483;
 
@@ -104,11 +106,13 @@ export function parseAddress(text: string): Parsed<URL> {
   const isHostAlone = /^[\w.-]+(:\d+)?(\/.*)?$/.test(trimmed) && URL.canParse(guess);
   return {
     reason: `"${trimmed}" is not an absolute http or https address`,
-    hint: isHostAlone ? `did you mean ${guess}?` : 'write it like https://bikes.example.com/api',
+    hint: isHostAlone
+      ? `did you mean ${guess}?`
+      : 'use an address such as https://bikes.example.com/api',
   };
 }
 
-/** Returns an address as it is stored in config.json. */
+/** Returns an address in the form that config.json stores. */
 export function showAddress(url: URL): string {
   return url.pathname === '/' ? url.origin : url.href;
 }
@@ -142,8 +146,8 @@ const READ_ONLY: Kind<boolean, boolean> = {
 
 /**
  * Parses an organization. Returns its UUID or its name; a name is looked up when it is used.
- * Returns undefined for a text that looks like an option or a token, and for an address of
- * something other than an organization.
+ * Returns undefined for text that looks like an option or a token, and for an address of something
+ * other than an organization.
  */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
@@ -155,7 +159,7 @@ const ORGANIZATION: Kind<string, undefined> = {
   parse: checked(
     parseOrganization,
     'is neither a UUID nor the URL of an organization, nor a name',
-    'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
+    'use a UUID such as 0f8fad5b-d9cb-469f-a165-70867728950e, or to list the organizations, run: fleet organizations list',
   ),
 };
 
@@ -163,7 +167,11 @@ const ORGANIZATION: Kind<string, undefined> = {
 // the parameter.
 const VERSION: Kind<string, string> = {
   fallback: '1.0',
-  parse: checked(matching(/^[0-9A-Za-z][\w.-]{0,31}$/), 'is not a version', 'write it like 1.0'),
+  parse: checked(
+    matching(/^[0-9A-Za-z][\w.-]{0,31}$/),
+    'is not a version',
+    'use a version such as 1.0',
+  ),
 };
 
 const FORMAT: Kind<Format, Format> = {
@@ -185,12 +193,14 @@ function parseSeconds(text: string): number | undefined {
   return milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S ? milliseconds : undefined;
 }
 
-/**
- * A duration in milliseconds. The user types it in seconds, and config.json contains it in seconds.
- */
+/** A duration in milliseconds. The user types seconds, and config.json stores seconds. */
 const SECONDS: Kind<number, number> = {
   fallback: 30_000,
-  parse: checked(parseSeconds, 'is not a number of seconds above 0', 'write it like 30 or 2.5'),
+  parse: checked(
+    parseSeconds,
+    'is not a number of seconds above 0',
+    'use a number such as 30 or 2.5',
+  ),
   store: (milliseconds) => milliseconds / 1000,
 };
 
@@ -199,7 +209,7 @@ const RETRIES: Kind<number, number> = {
   parse: checked(
     (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
     'is not a whole number of 0 or more',
-    'write it like 3, or 0 for none',
+    'use a number such as 3, or 0 for none',
   ),
   store: (tries) => tries,
 };
@@ -274,8 +284,8 @@ export function findKey(written: string): KeyName | undefined {
 }
 
 /**
- * Parses a text for `config set`. Returns the checked value in its usual spelling and type for
- * config.json.
+ * Parses text for `config set`. Returns the checked value in the form and type in which config.json
+ * stores it.
  */
 export function parseForStore(name: KeyName, text: string): Parsed<string | number | boolean> {
   const found: SettingKey<unknown> = KEYS[name];

@@ -31,8 +31,8 @@ interface Renewed {
 }
 
 /**
- * Reads a stored token and renews it at half its lifetime. A command that runs every quarter of an
- * hour thus keeps a token of 30 minutes valid. `load` reads the token that is stored now. A failed
+ * Reads a stored token and renews it at half its lifetime. A command that runs every 15 minutes
+ * therefore keeps a 30-minute token valid. `load` reads the currently stored token. A failed
  * renewal throws a FleetError of kind `auth` that names the login.
  */
 export function openRenewal(
@@ -108,8 +108,8 @@ function canRenew(stored: StoredToken): stored is StoredToken & { login: Login }
 }
 
 /**
- * Returns the login with the refresh token of the answer. If the answer has no refresh token, the
- * login keeps the old one.
+ * Returns the login with the refresh token from the response. If the response has no refresh token,
+ * the login keeps the old one.
  */
 function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: TokenInput): Login {
   if (typeof refreshToken === 'string') secrets.addToken(refreshToken);
@@ -138,8 +138,8 @@ function openGrace(clock: Clock, signal: AbortSignal) {
 }
 
 /**
- * Returns when to renew a token, in milliseconds since the epoch. This is half its lifetime, or its
- * end after the service refused a renewal.
+ * Returns when to renew a token, in milliseconds since the epoch. This is at half its lifetime, or
+ * at its end if the service has already refused a renewal.
  */
 function dueMs({ token, login }: StoredToken): number {
   const endsAtMs = readExpiry(token);

@@ -9,10 +9,10 @@ import type { Secrets } from '../system/secrets.js';
 const LAST_DATE_MS = 8.64e15;
 
 /**
- * Extracts the token from a text that a person pasted or a program printed. Removes white space
+ * Extracts the token from text that a person pasted or a program printed. Removes white space
  * around the text and a scheme in front of it (`Authorization: JWT …`). The rest must be one word
- * of printable ASCII, because other characters could break the header or add another one. The
- * reason of an error never quotes the text.
+ * of printable ASCII, because other characters could break the header or add another one. Error
+ * messages never quote the text.
  */
 export function parseToken(text: string): { value: string } | { reason: string } {
   const token = text.trim().replace(/^(?:authorization:\s*)?(?:jwt|bearer|token)\s+(?=\S)/i, '');
@@ -26,8 +26,8 @@ export function parseToken(text: string): { value: string } | { reason: string }
 }
 
 /**
- * Returns the token in a text, and adds it to the secrets that fleet hides. Throws a FleetError of
- * kind `config` that says why a token is not valid.
+ * Returns the token in the text, and adds it to the secrets that fleet hides. Throws a FleetError
+ * of kind `config` that says why a token is not valid.
  */
 export function readToken(
   text: string,
@@ -58,7 +58,7 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 
 /**
  * Returns the organizations in a token with the roles in each, in lower case and in the token's
- * order. The result is empty when the token lacks this claim. Assumed: the claim `affs` is
+ * order. The result is empty when the token does not have this claim. Assumed: the claim `affs` is
  * `{organization: [roles]}`, and the organization is a UUID or its URL.
  */
 export function affiliationsOf(token: string): Map<string, readonly string[]> {

@@ -1,5 +1,5 @@
-// Checks the names of profiles. The mirror file of a profile is named after the profile, and
-// Windows and macOS treat some different names as the same file.
+// Checks profile names. A profile's mirror file has the profile's name, and Windows and macOS treat
+// some different names as the same file.
 
 import { usageError } from '../errors.js';
 import { isDeviceName } from '../system/folder.js';
@@ -32,7 +32,7 @@ export function checkProfileName(name: string, existingNames: Iterable<string>):
 function checkNewName(name: string, existing: ReadonlySet<string>): void {
   if (looksLikeToken(name))
     throw usageError(
-      'the name of the new profile looks like a token, and is not repeated here',
+      'the name of the new profile looks like a token, so it is not shown here',
       'choose a different name; to store a token, run "fleet auth login"',
     );
   const failure = `cannot create profile "${name}"`;
@@ -64,8 +64,8 @@ export interface NameCollision {
 }
 
 /**
- * Finds stored profiles whose names are the same file name on Windows or macOS. Older versions of
- * fleet could create them. The suggested command avoids deleting the profile in use.
+ * Finds stored profiles whose names map to the same file name on Windows or macOS. Older versions
+ * of fleet could create them. The suggested command avoids deleting the profile in use.
  */
 export function describeCollisions(
   storedNames: Iterable<string>,

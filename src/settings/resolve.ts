@@ -17,7 +17,7 @@ import {
 import { DEFAULT_PROFILE } from './profile-name.js';
 import type { Stored } from './store.js';
 
-/** The value of a setting, which may be invalid, and the source that it comes from. */
+/** A setting's value, which may be invalid, and its source. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
@@ -40,7 +40,7 @@ export interface Setting<T = unknown> {
   problem?: FleetError;
 }
 
-/** Converts the name of a key to its name in the code: `base_url` becomes `baseUrl`. */
+/** Converts a key to its name in the code: `base_url` becomes `baseUrl`. */
 type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Tail>}`
   : Name;
@@ -71,9 +71,9 @@ export interface SettingSources {
 }
 
 /**
- * Returns the profile in use. `--profile`, FLEET_PROFILE or `fleet profile use` can name it, in
- * this order. Otherwise it is `default`. A name that does not exist is a problem, because the
- * operator would work with the wrong settings.
+ * Returns the profile in use. `--profile`, FLEET_PROFILE or `fleet profile use` set it, in this
+ * order of priority. Otherwise it is `default`. A profile that does not exist is a problem, because
+ * the operator would work with the wrong settings.
  */
 export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
   const { text, ...source } = firstOf([
@@ -100,7 +100,7 @@ export function findProfile({ flags, env, stored }: SettingSources): Setting<str
  */
 export function hintProfiles(name: string, { profiles }: Stored): string | undefined {
   if (profiles.size === 0)
-    return 'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one';
+    return 'there are no profiles yet; to create a profile, run "fleet auth login --profile NAME" or "fleet sandbox"';
   return unknownWord('profile', name, [...profiles.keys()]).hint;
 }
 
@@ -108,7 +108,8 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
 type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
 /**
- * Returns the first source that has a value. An empty flag is a value. An empty variable is not.
+ * Returns the first source that has a value. An empty flag is treated as a value, but an empty
+ * variable is not.
  */
 function firstOf(sources: readonly Source[]): Source | undefined {
   return sources.find(
@@ -118,12 +119,12 @@ function firstOf(sources: readonly Source[]): Source | undefined {
 
 /**
  * Resolves all settings from flags, environment, profile or defaults (cli.md section 1). An empty
- * variable counts as not set.
+ * variable is treated as unset.
  *
- * Throws a FleetError of kind `usage` for an invalid flag. Throws one of kind `config` for any
- * other invalid value, for an unknown profile (unless `mayBeNew`), and for plain http to another
- * machine if the profile does not allow it (cli.md section 4). An invalid organization causes an
- * error only when it is read.
+ * Throws a FleetError of kind `usage` for an invalid flag. Throws a FleetError of kind `config` for
+ * any other invalid value, for an unknown profile (unless `mayBeNew`), and for plain http to
+ * another machine if the profile does not allow it (cli.md section 4). An invalid organization
+ * causes an error only when it is read.
  */
 export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
   const explained = explainSettings(sources);
@@ -134,7 +135,7 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
   return {
     ...explained,
     // An invalid organization throws only when this property is read. A command with its own
-    // organization flag does not read it and still works.
+    // organization flag does not read the property and still works.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;
@@ -225,7 +226,7 @@ export function refusePlainHttp(
     return;
   throw configError(
     `${from}: plain http to ${url.host} would send the token unencrypted`,
-    `use https, or allow it for this profile with: fleet config set allow_http true${profileFlag(profile)}`,
+    `use https, or to allow http for this profile, run: fleet config set allow_http true${profileFlag(profile)}`,
   );
 }
 
@@ -250,14 +251,14 @@ export function readOnlyFailure({
     );
   return lastingError(
     `nothing was sent: ${from} is read-only`,
-    `use another profile for changes: --profile NAME; this one is set by: fleet config get read_only${profileFlag(profile.value)}`,
+    `to make changes, choose another profile with --profile NAME; to see the setting of this profile, run: fleet config get read_only${profileFlag(profile.value)}`,
   );
 }
 
 /** Returns the address of the service. Throws a FleetError of kind `config` when it is not set. */
 export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
-  const run = `run "fleet auth login${profileFlag(profile.value)}", or pass --base-url or FLEET_BASE_URL`;
-  const hint = `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
+  const run = `run "fleet auth login${profileFlag(profile.value)}", pass --base-url, or set FLEET_BASE_URL`;
+  const hint = `${run}; to try fleet, run "fleet sandbox", then "fleet profile use sandbox"`;
   return baseUrl.value ?? refuseMissing('the service', profile, hint);
 }
 
@@ -270,7 +271,7 @@ export function requireSseUrl(settings: Settings): URL {
   // When neither address is set, fleet reports the missing base URL, because its hint suggests a
   // login, and a login sets both addresses.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
-  const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or pass --sse-url or FLEET_SSE_URL`;
+  const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", pass --sse-url, or set FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);
 }
 

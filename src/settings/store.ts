@@ -23,7 +23,7 @@ export type ProfileValues = {
 /** The content of a settings file, or of a part of it. */
 type Content = Readonly<Record<string, unknown>>;
 
-/** The stored profiles. Their values were not checked yet. */
+/** The stored profiles. Their values have not been checked yet. */
 interface Profiles {
   /** The name of the profile that `fleet profile use` selected. */
   active: string | undefined;
@@ -38,16 +38,16 @@ export type Stored = SettingsFolder & Readonly<Profiles>;
  */
 export interface Login {
   readonly email: string;
-  /** The path to which a renewal is posted, below the base URL. */
+  /** The path to which renewal requests are posted, relative to the base URL. */
   readonly refreshPath: string;
   /** When the token arrived, in milliseconds since the epoch. */
   readonly sinceMs: number;
   /**
-   * The refresh token. It is null when the service returns none to this user, and undefined when
-   * its answers have no such field.
+   * The refresh token. It is null when the service returns no refresh token to this user, and
+   * undefined when its responses do not contain this field.
    */
   readonly refreshToken?: string | null | undefined;
-  /** The value of `--client-id` at the login. */
+  /** The value of `--client-id` at login. */
   readonly clientId?: string | undefined;
   /** True after the service refused to renew the token. */
   readonly isRefused?: boolean | undefined;
@@ -64,16 +64,16 @@ export interface StoredToken {
   readonly login?: Login | undefined;
 }
 
-/** The size limit of a settings file. It is far above the size of any settings. */
+/** The size limit of a settings file. It is far larger than any real settings file. */
 const LIMIT_BYTES = 1_000_000;
 
 /** The settings files, by their names in SettingsFolder. */
 type File = 'configPath' | 'credentialsPath';
 
 /**
- * Reads config.json; a missing file counts as empty. Throws a FleetError of kind `config` when the
- * file cannot be read or parsed, when another user owns it or can write it, and when the path of
- * its folder is not absolute.
+ * Reads config.json; a missing file is treated as empty. Throws a FleetError of kind `config` when
+ * the file cannot be read or parsed, when another user owns it or can write to it, or when its
+ * folder path is not absolute.
  */
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
@@ -91,7 +91,7 @@ export interface LineSettings {
   defaults: ReadonlyMap<string, Content>;
 }
 
-/** Reads aliases and defaults. Throws like `loadStored`. */
+/** Reads aliases and defaults. Throws the same errors as `loadStored`. */
 export async function loadLineSettings(env: NodeJS.ProcessEnv): Promise<LineSettings> {
   return readFile(findPlace(env), 'configPath', lineSettingsOf);
 }
@@ -107,7 +107,7 @@ function lineSettingsOf(config: Content): LineSettings {
   return { aliases: new Map(lines), defaults: new Map(flags) };
 }
 
-/** Stores the lines of aliases; `undefined` deletes an alias. */
+/** Stores alias lines; `undefined` deletes an alias. */
 export async function saveAliases(
   place: SettingsFolder,
   lines: Readonly<Record<string, string | undefined>>,
@@ -118,7 +118,7 @@ export async function saveAliases(
   }));
 }
 
-/** Stores the default of a flag of a command; `undefined` removes it. */
+/** Stores the default for a command's flag; `undefined` removes it. */
 export async function saveDefault(
   place: SettingsFolder,
   command: string,
@@ -133,17 +133,17 @@ export async function saveDefault(
   });
 }
 
-/** Reads the current profiles. Throws like `loadStored`. */
+/** Reads the current profiles. Throws the same errors as `loadStored`. */
 export async function loadProfiles(place: SettingsFolder): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
-/** Reads the stored tokens by profile. Throws like `loadStored`. */
+/** Reads the stored tokens by profile. Throws the same errors as `loadStored`. */
 export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<string, StoredToken>> {
   return readFile(place, 'credentialsPath', tokensOf);
 }
 
-/** Parses a text that will replace config.json. Throws an Error that describes the problem. */
+/** Parses the new contents of config.json. Throws an Error that describes the problem. */
 export function parseConfig(text: string): Profiles & { config: Content } {
   const config = parseContent(text);
   lineSettingsOf(config);
@@ -277,7 +277,7 @@ export async function deleteToken(place: SettingsFolder, name: string): Promise<
   return true;
 }
 
-/** Deletes the drafts of a login that was killed, because they contain its token. */
+/** Deletes the drafts that a killed login left behind, because they contain its token. */
 async function deleteDrafts(place: SettingsFolder): Promise<void> {
   const target = trustTargetOf(place.credentialsPath);
   if (findDrafts(target).length === 0) return;
@@ -329,7 +329,7 @@ function partOf(content: Content, name: string): Content {
 
 /**
  * Returns the text of a settings file, even when it is not JSON, or undefined when the file does
- * not exist. Throws like `loadStored`.
+ * not exist. Throws the same errors as `loadStored`.
  */
 export function readSettingsFile(path: string): string | undefined {
   refuseForeignFolders(path);

@@ -16,14 +16,14 @@ const LINE_LIMIT_CHARACTERS = 10_000;
 /** A shell exits with these codes when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /**
- * While the token command runs, this environment variable contains its text. When fleet finds the
- * variable, the token command itself has called fleet. fleet must then not run the command again,
- * because this would never end.
+ * While the token command runs, this environment variable contains its text. If fleet finds the
+ * variable, the token command itself has started fleet. Fleet must then not run the command again,
+ * because this would cause an endless recursion.
  */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
- * A token that expires within this time is renewed before it is used. Clocks differ, and a request
+ * A token that expires sooner than this is renewed before it is used. Clocks differ, and a request
  * takes some time.
  */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
@@ -60,7 +60,7 @@ function findDue(token: string, now: number): number {
  * Runs the token command in the shell and returns its stdout without printing it. Prints its stderr
  * line by line.
  *
- * The command cannot read the input of fleet, because its stdin is empty. It can ask questions on
+ * The command cannot read fleet's input, because its stdin is empty. It can ask questions on
  * /dev/tty. It has the same time limit as a request (`--timeout`).
  */
 async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {

@@ -42,7 +42,7 @@ export interface TokenInput {
   clock: Clock;
   /** The time zone for times in notices. Default: the machine's zone. */
   zone?: TimeZone;
-  /** Stops a running token command. The command then fails with the reason of this signal. */
+  /** Stops a running token command. The command then fails with this signal's reason. */
   signal: AbortSignal;
   /** Receives the stderr of a token command, such as the address of a login page. */
   notice(line: string): Promise<void> | void;
@@ -55,13 +55,13 @@ export interface TokenInput {
 /** Reads tokens from a source. `fetch` gets another token, if the source supports this. */
 export interface TokenReader {
   /**
-   * Returns the current token, and when another one must be fetched. Undefined before the first
-   * fetch.
+   * Returns the current token and the time at which a new one must be fetched. Undefined before the
+   * first fetch.
    */
   read(): Promise<{ token: string; dueMs: number } | undefined>;
   /**
-   * Gets another token from the source. Later calls of `read` return this token too. `refused` is
-   * the token that the service refused, if there is one.
+   * Gets another token from the source. Later calls to `read` also return this token. `refused` is
+   * the token that the service refused, if any.
    */
   fetch?(refused: string | undefined): Promise<string>;
 }
@@ -70,7 +70,7 @@ export interface TokenReader {
 export const TOKEN_LIMIT_BYTES = 65_536;
 
 /**
- * Returns the path for messages. Hides it when it may be a token that the user assigned to
+ * Returns the path as messages show it. Hides it when it may be a token that the user put into
  * FLEET_TOKEN_FILE by mistake.
  */
 export function showTokenFile(path: string): string {
@@ -114,7 +114,7 @@ export async function findTokenPlace(
     const level = setBy === 'environment' ? setBy : 'profile';
     const show =
       level === 'profile'
-        ? `; this shows it: fleet config get token_command${profileFlag(profile)}`
+        ? `; to see the command, run: fleet config get token_command${profileFlag(profile)}`
         : '';
     const refusalHint = `try the command of ${from} by hand${show}`;
     const origin = level === 'environment' ? from : `command of ${from}`;

@@ -32,18 +32,18 @@ export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   /** Whether this source can return a new token while a command runs. */
   readonly isRenewable: boolean;
   /**
-   * Waits for a renewal that is in progress, because its answer may contain the only valid refresh
-   * token.
+   * Waits for a renewal that is in progress, because the response may contain the only valid
+   * refresh token.
    */
   settle(): Promise<void>;
 }
 
 /**
- * Returns the token source of this run. Throws a FleetError of kind `config` when none is
+ * Returns the token source of this run. Throws a FleetError of kind `config` when no source is
  * configured.
  *
- * The token in FLEET_TOKEN never changes. A file or a stored token is read again each time. The
- * token of a command or of a login is used until it must be renewed or the service refuses it.
+ * The token in FLEET_TOKEN never changes. A file or a stored token is read again each time. A token
+ * from a command or a login is used until it must be renewed or the service refuses it.
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
@@ -53,7 +53,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { kind, login, origin, refusalHint } = place;
   const warning = kind === 'stored' ? warnOfReaders(stored.credentialsPath) : undefined;
   if (warning !== undefined) await input.notice(warning);
-  // `fleet sandbox` renews the token of its profile itself.
+  // `fleet sandbox` itself renews its profile's token.
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
@@ -69,13 +69,13 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   return { ...tokens, origin, refusalHint, isRenewable };
 }
 
-/** How often fleet checks whether the token of a login must be renewed. */
+/** How often fleet checks whether a login's token must be renewed. */
 const CHECK_EVERY_MS = 30_000;
 /** The pause before the next attempt, when a fetch has failed and the old token is still valid. */
 const PAUSE_MS = 60_000;
 
 /**
- * Adds automatic renewal to a reader of tokens. When a renewal fails while the old token is still
+ * Adds automatic renewal to a token reader. When a renewal fails while the old token is still
  * valid, reports this once and tries again a minute later. Otherwise throws the error, and the next
  * call tries again.
  */
@@ -87,8 +87,8 @@ function keepFresh(
   let pausedUntilMs = 0;
   let isReported = false;
   /**
-   * Concurrent callers share one fetch. For example, when a token expires, eight workers need only
-   * one new token.
+   * Concurrent callers share one fetch. For example, when a token expires, eight workers share one
+   * new token.
    */
   const fetchOnce = (work: NonNullable<typeof fetch>, refused?: string) => {
     running ??= work(refused).finally(() => {
@@ -176,7 +176,7 @@ async function readTokenFile(path: string, { clock, signal, settings }: TokenInp
     };
   } catch (error) {
     signal.throwIfAborted();
-    // Trying again does not fix an error of the file system, such as a missing file.
+    // A retry does not fix a file system error, such as a missing file.
     const failure =
       (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
     const message = `the token file ${showTokenFile(path)} cannot be read: ${reasonOf(error)}`;
@@ -192,8 +192,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
   return async () => {
     const found = (await loadTokens(stored)).get(profile);
     if (found === undefined) throw missingToken(profile);
-    // A run can last for weeks. When the address of the profile has changed in this time, the new
-    // token belongs to the new address. It must not be sent to the old one.
+    // A run can last for weeks. If the profile's URL has changed meanwhile, the new token belongs
+    // to the new URL and must not be sent to the old URL.
     if (found.token !== checked && address(await loadProfiles(stored)) !== address(stored.profiles))
       throw lastingError(
         `profile "${profile}" was given another address while this command ran`,

@@ -63,8 +63,8 @@ function showMode(mode: number): string {
 }
 
 /**
- * Checks the folder of the path as `refuseForeign` checks a file. For a symbolic link, also checks
- * the folder of its target. Accepts a folder that does not exist.
+ * Checks the path's folder in the same way as `refuseForeign` checks a file. For a symbolic link,
+ * also checks the target's folder. Accepts a folder that does not exist.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
@@ -79,9 +79,9 @@ export function refuseForeignFolders(path: string): void {
 const STICKY_BIT = 0o1000;
 
 /**
- * Throws a FleetError of kind `config` when other users may replace this folder by another one.
+ * Throws a FleetError of kind `config` when other users may replace this folder.
  *
- * They can do this when they may write to a folder above it that does not have the sticky bit. The
+ * They can do this when they may write to a parent folder that does not have the sticky bit. The
  * same applies to the folders above a symbolic link that leads to the folder.
  */
 function refuseOpenParents(folder: string): void {
@@ -101,8 +101,8 @@ function refuseOpenParents(folder: string): void {
 const MOST_LINKS = 40;
 
 /**
- * Returns each folder that the system reads when it resolves the path. These include the folders of
- * symbolic links on the way.
+ * Returns each folder that the system reads when it resolves the path. This includes the folders of
+ * symbolic links along the path.
  */
 function foldersOnTheWay(path: string): Set<string> {
   const folders = new Set<string>();
@@ -136,7 +136,7 @@ function linkTarget(path: string): string | undefined {
 /**
  * Returns the text of a file that only the operator can write, or undefined when it does not exist.
  * Throws a FleetError of kind `config` when the file cannot be read. Works synchronously, because
- * every start waits for the settings and `fs/promises` would first start threads.
+ * startup waits for the settings, and `fs/promises` would first start threads.
  */
 export function readOwnFile(path: string, limitBytes: number, hint: string): string | undefined {
   let file: number | undefined;

@@ -10,8 +10,8 @@ const UNITS_MS = [
 ] as const;
 
 /**
- * A time this close to now is shown as "just now", because the clocks of two machines may differ by
- * this much.
+ * The maximum difference from now that is shown as "just now", because the clocks of two machines
+ * may differ by this much.
  */
 const JUST_NOW_MS = 5_000;
 

@@ -1,4 +1,4 @@
-// Decodes bytes into text by the name of their character set. Invalid bytes are an error or are
+// Decodes bytes into text, given the name of their character set. Invalid bytes are an error or are
 // replaced.
 
 import { isAscii, isUtf8 } from 'node:buffer';
@@ -26,14 +26,15 @@ export const BYTE_ORDER_MARKS: readonly {
   { charset: 'utf-16be', bytes: [0xfe, 0xff] },
 ];
 
-/** A decoded text, or the reason why the bytes cannot be decoded. */
+/** The decoded text, or the reason why the bytes cannot be decoded. */
 export type Decoded =
   | { text: string; charset: string; problem?: undefined }
   | { charset: string; problem: 'unknown-charset' | 'invalid-bytes' };
 
 /**
- * Decodes bytes. Reports an invalid byte as a problem, and does not replace it. A byte order mark
- * decides the character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
+ * Decodes bytes. Reports invalid bytes as a problem instead of replacing them. A byte order mark
+ * determines the character set and is removed. `charset` is any label of the WHATWG Encoding
+ * Standard.
  */
 export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
   const mark = BYTE_ORDER_MARKS.find((each) =>

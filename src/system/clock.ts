@@ -13,7 +13,7 @@ export interface Clock {
    * Returns the system time in milliseconds since the epoch. It may jump forwards and backwards.
    */
   wallMs(): number;
-  /** Runs the action once after this time. The returned function cancels it. */
+  /** Runs the action once after the given delay. The returned function cancels the action. */
   after(milliseconds: number, action: () => void): () => void;
   /** Returns a random number from 0 up to, but not including, 1. */
   random(): number;
@@ -33,14 +33,14 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Converts an earlier system time to a moment on both clocks. A system time in the future counts as
- * now on the monotonic clock.
+ * Converts an earlier system time to a moment on both clocks. A system time in the future is
+ * treated as now on the monotonic clock.
  */
 export function momentAt(wallMs: number, now: Moment): Moment {
   return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
 }
 
-/** The longest timer that Node supports, 24 days. A longer one would fire immediately. */
+/** The longest timer that Node supports, 24 days. A longer timer would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The clocks of the machine, in milliseconds. */
@@ -148,7 +148,7 @@ export async function within<T>(
 
 /**
  * Returns a timer that runs the action at the earliest of the requested times. A request for a
- * later time is ignored: the action runs too early then, which costs less than a new timer for each
+ * later time is ignored. The action then runs too early, which is cheaper than a new timer for each
  * message.
  */
 export function openTimer(clock: Clock, action: () => void) {

@@ -4,30 +4,31 @@
 import type { SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
-/** Escapes begin with these characters. Most data contains none of them. */
+/** Escapes begin with these characters. Most data does not contain any of them. */
 const ESCAPE_SIGNS = ['\\', '%', '&', '='];
 
 /** Neither tokens nor escapes contain these characters. */
 const SEPARATOR = /[\s"'<>,]/;
 /** This limits the memory for decoding a large text. A longer word is searched in parts. */
 const LONGEST_WORD = 60_000;
-/** The parts of a long word overlap, so that a token on their border is found. */
+/** The parts of a long word overlap, so that a token across two parts is found. */
 const OVERLAP = LONGEST_WORD / 2;
 
 /** How many nested escapes are decoded, for example JSON in JSON. */
 const MOST_ROUNDS = 4;
 
 /**
- * Whether data may contain an escape sequence. `contains` returns whether the data contains a text.
+ * Whether data may contain an escape sequence. `contains` returns whether the data contains a
+ * string.
  */
 export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
   return ESCAPE_SIGNS.some(contains);
 }
 
 /**
- * Replaces tokens in words that contain escapes. Ignores the case of letters.
+ * Replaces tokens in words that contain escapes. Ignores case.
  *
- * @param tokens in lower case by `toLowerCase`, longest first
+ * @param tokens lower-cased with `toLowerCase`, longest first
  */
 export function hideInEscapedWords(
   data: string,
@@ -66,8 +67,8 @@ function searchedTo(position: number, ranges: readonly SecretRange[]): number {
 }
 
 /**
- * Returns a function that finds the next character that can begin an escape, at a position or
- * later, or -1.
+ * Returns a function that finds the next character at or after a position that can begin an escape.
+ * It returns -1 when there is none.
  */
 function openSignFinder(data: string): (from: number) => number {
   const next = ESCAPE_SIGNS.map((sign) => ({ sign, at: data.indexOf(sign) }));
@@ -81,7 +82,9 @@ function openSignFinder(data: string): (from: number) => number {
   };
 }
 
-/** Returns the range of the word that contains a position. It begins at `earliest` or later. */
+/**
+ * Returns the range of the word that contains a position. The range starts at `earliest` or later.
+ */
 function wordAround(data: string, position: number, earliest: number): SecretRange {
   const least = Math.max(earliest, position - LONGEST_WORD);
   let from = position;
@@ -106,8 +109,8 @@ function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
 }
 
 /**
- * Returns a text in lower case. A letter whose lower case has two characters is left unchanged, so
- * that each character keeps its position.
+ * Returns the text in lower case. A letter whose lower case has two characters is left unchanged,
+ * so that each character keeps its position.
  */
 export function toLowerCase(text: string): string {
   const lower = text.toLowerCase();

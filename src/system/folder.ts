@@ -9,8 +9,8 @@ export const OWN_FOLDER_MODE = 0o700;
 export const OWN_FILE_MODE = 0o600;
 
 /**
- * Creates a folder and its missing parents. New folders get exactly this mode, whatever the umask
- * is. Without `mode`, the umask applies. Throws the errors of the file system.
+ * Creates a folder and its missing parents. New folders get exactly this mode, regardless of the
+ * umask. Without `mode`, the umask applies. Throws file system errors.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
@@ -31,7 +31,7 @@ async function makeOne(folder: string, mode: number | undefined): Promise<void> 
   }
 }
 
-/** Replaces a file atomically with another. */
+/** Atomically replaces one file with another. */
 export function moveFile(from: string, to: string): void {
   untilFree(() => renameSync(from, to));
 }
@@ -65,7 +65,7 @@ export function isWholePath(path: string, platform = process.platform): boolean 
 }
 
 /**
- * Returns the Windows path for a path of Git Bash or of a file URL: `c:\Users` for `/c/Users` and
+ * Returns the Windows path for a path from Git Bash or a file URL: `c:\Users` for `/c/Users` and
  * for `/c:/Users`. Returns other paths unchanged.
  */
 export function fromGitBash(path: string): string {
@@ -86,7 +86,7 @@ export function isDeviceName(path: string, platform = process.platform): boolean
   );
 }
 
-/** Whether the error has this code of the file system, such as `ENOENT`. */
+/** Whether the error has this file system error code, such as `ENOENT`. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -19,7 +19,7 @@ export interface OwnServerOptions {
   idleMs?: number;
 }
 
-/** The limits are 10 s for receiving the head of a request, and 20 s for the whole request. */
+/** The limits are 10 s for receiving a request's head, and 20 s for the whole request. */
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
@@ -51,7 +51,7 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
     origin: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
     /**
      * Accepts no more connections, and resolves when the last one is closed. Connections that are
-     * still open after `afterMs` are cut.
+     * still open after `afterMs` are closed forcibly.
      */
     close: (afterMs = 0) =>
       new Promise<void>((resolve) => {
@@ -67,12 +67,12 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
 
 function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnServerOptions): Error {
   if (error.code === 'EADDRINUSE') {
-    const hint = `stop the program that listens there, or pass another port to ${flag} (0: any free one)`;
+    const hint = `stop the program that uses this port, or pass another port to ${flag} (0 selects a free port)`;
     return usageError(`port ${port} of ${host} is in use`, hint);
   }
   if (error.code === 'EACCES')
     return usageError(
-      `this user may not listen on port ${port} of ${host}`,
+      `this user is not allowed to listen on port ${port} of ${host}`,
       `pass a ${flag} of 1024 or above`,
     );
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')

@@ -1,4 +1,4 @@
-// Lets only one process on this machine do a certain piece of work at a time.
+// Makes sure that only one process on this machine does a given task at a time.
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
 import { every, sleep, systemClock } from './clock.js';
@@ -7,8 +7,8 @@ import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 const LOCK_PAUSE_MS = 20;
 /**
  * The holder of a lock touches its file every LOCK_BEAT_MS. After LOCK_LIFE_MS without a touch, the
- * holder counts as killed. The holder may keep the lock for longer than this, because a renewal of
- * a token may wait for the service.
+ * holder is assumed to be dead. A live holder may keep the lock for longer, because a token renewal
+ * may wait for the service.
  */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;

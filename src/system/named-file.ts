@@ -1,5 +1,5 @@
-// Opens files of any type that an option or a variable names. Opening does not block. A signal or a
-// timeout ends the reading and writing.
+// Opens files of any type whose path is given in an option or a variable. Opening does not block. A
+// signal or a timeout ends the reading and writing.
 
 import {
   constants,
@@ -36,8 +36,8 @@ const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
  * Opens a path without blocking, because a blocked thread could not be stopped and would keep the
- * program from ending. When it opens a named pipe for writing, it waits for a reader. Throws errors
- * of the system, the signal's reason, and an Error when it has waited for too long.
+ * program from exiting. When it opens a named pipe for writing, it waits for a reader. Throws
+ * system errors, the signal's reason, or an Error when it has waited for too long.
  */
 async function openWithoutBlocking(
   path: string,
@@ -67,15 +67,15 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/** Whether reading or writing the file can block: it is a named pipe or a socket. */
+/** Whether reading or writing the file can block, as with a named pipe or a socket. */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
 
 /**
  * Opens a file for reading. `isRegular` is false for a pipe or a device, which can be read only
- * once. `chunks` yields the bytes as they arrive. Both throw errors of the system, the signal's
- * reason, and an Error when no data arrives for too long.
+ * once. `chunks` yields the bytes as they arrive. Opening and reading can throw system errors, the
+ * signal's reason, or an Error when no data arrives for too long.
  */
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
@@ -119,8 +119,8 @@ async function* chunksOf(
 /** A file that is written sequentially. */
 export interface NamedOutput {
   /**
-   * Resolves when the bytes are written. Rejects with an error of the system, the signal's reason,
-   * or an Error when no bytes are written for too long.
+   * Resolves when the bytes are written. Rejects with a system error, the signal's reason, or an
+   * Error when no bytes are written for too long.
    */
   write(bytes: Buffer): Promise<void>;
   close(): Promise<void>;
@@ -182,6 +182,6 @@ function outputOf(stream: Writable, { signal, silenceMs, clock }: NamedFileOptio
 }
 
 /**
- * The size of a single write. It is small, so that a slow reader takes it within the time limit.
+ * The size of a single write. It is small enough for a slow reader to read within the time limit.
  */
 const CHUNK_BYTES = 64 * 1024;

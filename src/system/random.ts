@@ -1,9 +1,9 @@
-// Random numbers that a seed determines.
+// Seeded random numbers.
 
-/** Returns a number from 0 (included) to 1 (excluded). */
+/** Returns a number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Creates a random source that the seed determines (mulberry32: small and fast, not for secrets). */
+/** Creates a random number generator from a seed (mulberry32: small and fast, not for secrets). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -13,7 +13,8 @@ export const BEAT_MS = 1500;
 const LONGEST_BEAT_MS = 60_000;
 
 /**
- * A holder counts as dead when it has written no record for this many of its heartbeat intervals.
+ * A holder is considered dead when it has not written a record for this many of its heartbeat
+ * intervals.
  */
 const BEATS_OF_SILENCE = 2;
 
@@ -52,9 +53,9 @@ export interface Claim {
 }
 
 /**
- * Returns the holder of the lock after one more record. A claim is valid when there is no holder,
- * or when it names the current holder as the one to replace. Of several claims, the first one in
- * the file is valid, so all readers agree on the holder.
+ * Returns the lock holder after one more record is applied. A claim is valid when there is no
+ * holder, or when it names the current holder as the one to replace. Of several claims, the first
+ * claim in the file is valid, so all readers agree on the holder.
  */
 export function followHolder(
   holder: Holder | undefined,
@@ -101,14 +102,14 @@ export interface LockOptions {
   signal: AbortSignal;
   /** Prints a line for the operator. */
   say(line: string): void;
-  /** Returns the error when another run is alive. Default: an error of kind `usage`. */
+  /** Returns the error to throw when another run is alive. Defaults to an error of kind `usage`. */
   inUse?(holder: Holder | undefined): Error;
 }
 
 /**
- * Takes the lock for the run `id`. If another holder has not released the lock, watches this holder
- * for two of its intervals, on this machine's monotonic clock. Other clocks, process IDs and host
- * names do not matter. Throws a FleetError of kind `usage` when the other run is alive.
+ * Acquires the lock for the run `id`. If another holder has not released the lock, watches this
+ * holder for two of its intervals, on this machine's monotonic clock. Other clocks, process IDs and
+ * host names do not matter. Throws a FleetError of kind `usage` when the other run is alive.
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
@@ -152,6 +153,6 @@ const inUse = (path: string) => (holder: Holder | undefined) => {
   const who = holder === undefined ? '' : ` (process ${holder.pid} on ${holder.host})`;
   return usageError(
     `the journal ${path} is in use by another run${who}`,
-    'wait for it to end, or stop it',
+    'wait for that run to end, or stop it',
   );
 };

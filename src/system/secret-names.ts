@@ -7,7 +7,7 @@ const SECRET_WORDS =
 /** Matches names of tokens that only mark a position in a list. They are not secrets. */
 const POSITION_TOKEN = /(?:^|-)(?:page|next|prev|previous|continuation|sync|cursor)-?token$/;
 
-/** The maximum length of a name. A longer text is data. */
+/** The maximum length of a name. A longer string is data and not a name. */
 const LONGEST_NAME = 100;
 
 /** Whether the value of this name is a secret, such as a password, a token or a key. */

@@ -1,6 +1,6 @@
-// Hides secrets in text that comes from outside fleet. Finds them also when they are encoded as
-// base64 or hex, or in nested escapes of URLs, JSON and HTML. Also finds parts of long secrets, and
-// secrets whose letters are separated by line breaks, markup or other characters.
+// Hides secrets in text that comes from outside fleet. Also finds secrets that are encoded as
+// base64 or hex, or with nested escapes of URLs, JSON and HTML. Also finds parts of long secrets,
+// and secrets whose letters are separated by line breaks, markup or other characters.
 
 import { hideInEscapedWords, mayHoldEscapes, toLowerCase } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
@@ -21,8 +21,8 @@ export interface Secrets {
    */
   add(secret: string, isPassword?: boolean): void;
   /**
-   * Adds a token that will be renewed. Only the last of these tokens are kept. Adding a known token
-   * again keeps it longer.
+   * Adds a token that will be renewed. Only the most recent of these tokens are kept. Adding a
+   * known token again keeps it longer.
    */
   addToken(token: string): void;
   /**
@@ -48,8 +48,8 @@ export interface Secrets {
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
 /**
- * `hide` caches its results for short texts, such as most headers. These are the maximum number of
- * cached texts and the maximum length of each.
+ * `hide` caches its results for short strings, such as most headers. These constants limit the
+ * number of cached strings and the length of each.
  */
 const MOST_REMEMBERED = 500;
 const REMEMBERED_CHARACTERS = 200;
@@ -92,8 +92,9 @@ function replaceJwts(text: string, replace: (token: string) => string): string {
 }
 
 /**
- * Whether a text that was typed in the wrong place may be a token. It may be one when it is a JWT,
- * or contains 32 consecutive letters and digits or 32 random characters of URL-safe base64.
+ * Whether a value that was typed in the wrong place may be a token. This is possible when the value
+ * is a JWT, or contains 32 consecutive letters and digits or 32 random characters of URL-safe
+ * base64.
  */
 export function looksLikeToken(text: string): boolean {
   return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text) || holdsUrlSafeToken(text);
@@ -104,8 +105,9 @@ const URL_SAFE_WORD = /[\w-]{32,}/g;
 /** Matches each border between an upper-case letter, a lower-case letter and a digit. */
 const BORDER = /[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[a-zA-Z])/g;
 /**
- * Random base64 has 0.6 borders for each character. A readable name, such as
- * `Report-2026-11-29-Nordlicht-Bikes`, has fewer than 0.3.
+ * Random base64 changes between upper-case letters, lower-case letters and digits 0.6 times per
+ * character. A readable name, such as `Report-2026-11-29-Nordlicht-Bikes`, has fewer than 0.3
+ * changes per character.
  */
 const LEAST_BORDERS_A_CHARACTER = 0.4;
 
@@ -117,7 +119,7 @@ export function mixesKinds(word: string): boolean {
   return [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word));
 }
 
-/** Whether a text contains a word that may be random bytes in URL-safe base64. */
+/** Whether a string contains a word that may be random bytes in URL-safe base64. */
 function holdsUrlSafeToken(text: string): boolean {
   const words = text.match(URL_SAFE_WORD) ?? [];
   return words.some((word) => {
@@ -160,13 +162,13 @@ export function openSecrets(): Secrets {
   /** The access tokens, in the order of their last use. */
   const tokens = new Set<string>();
   /**
-   * The search for all secrets. It is prepared when a text is searched for the first time, because
-   * most runs print no text from outside fleet.
+   * The search for all secrets. It is created on first use, because most runs do not print any text
+   * from outside fleet.
    */
   let search: Search | undefined;
   /**
-   * Caches the results of `hide` for short texts. When a list has a thousand pages, most headers of
-   * their responses are equal.
+   * Caches the results of `hide` for short strings. When a list has a thousand pages, most response
+   * headers are identical.
    */
   const hiddenTexts = new Map<string, string>();
 
@@ -181,7 +183,7 @@ export function openSecrets(): Secrets {
     if (token.length < SHORTEST_TOKEN) return;
     const isKnown = tokens.delete(token);
     tokens.add(token);
-    // Every request adds its token again. Building a new search each time would take longer than
+    // Every request adds its token again. Rebuilding the search each time would take longer than
     // searching most bodies.
     if (isKnown) return;
     const [oldest] = tokens;
@@ -247,22 +249,22 @@ export function openSecrets(): Secrets {
 
 /** The texts to look for. */
 interface Search {
-  /** The longest secret comes first, because a secret may be a part of another one. */
+  /** The longest secret comes first, because a secret may be a part of another secret. */
   spellings: readonly string[];
   /**
-   * Parts of long secrets that consist of letters and digits. A text contains such a part even when
-   * other characters separate its letters.
+   * Parts of long secrets that consist of letters and digits. The search matches them even when
+   * other characters separate the letters.
    */
   parts: ReadonlySet<string>;
   /**
-   * Parts of secrets with few letters and digits. A text contains such a part only when it has
-   * exactly the same characters.
+   * Parts of secrets with few letters and digits. The search matches them only when exactly the
+   * same characters occur.
    */
   literalParts: readonly string[];
-  /** The texts to look for in data, longest first. */
+  /** The strings to look for in data, longest first. */
   inData: readonly string[];
   /**
-   * Texts that make the search faster. If data contains none of them, it cannot contain a text of
+   * Strings that speed up the search. Data that contains none of them cannot contain a string of
    * `inData` either.
    */
   marksInData: readonly string[];
@@ -274,8 +276,8 @@ function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
   const inData = each.filter(isFoundInData);
-  // The search looks for the signature of a token first. Data without the signature cannot contain
-  // the whole token.
+  // The search looks for the token's signature first. Data without the signature cannot contain the
+  // whole token.
   const marks = inData.map((secret) => signatureOf(secret) ?? secret);
   return {
     spellings: longestFirst(all),
@@ -311,7 +313,7 @@ function spellingsOfForm(secret: string): string[] {
   const hex = bytes.toString('hex');
   return [
     secret,
-    // Some services repeat a secret in lower case (as the name of a header) or in upper case.
+    // Some services repeat a secret in lower case (as a header name) or in upper case.
     secret.toLowerCase(),
     secret.toUpperCase(),
     // In form data, a space in a secret becomes a plus sign.
@@ -331,7 +333,7 @@ const BITS_A_CHARACTER = 6;
 
 /**
  * Returns the base64 of a secret for each position in a longer text, such as `JWT <token>`. The
- * characters that depend on the text before or after the secret are left out.
+ * characters that depend on the text before or after the secret are omitted.
  */
 function base64Of(secret: Buffer): string[] {
   // Inside a longer text, the base64 of a short secret cannot be distinguished from an ordinary
@@ -393,13 +395,13 @@ function findAll(
       }
   };
   // Spellings without escapes are hidden already, so they are ignored here. Otherwise a password
-  // `[hidden]`, which equals the replacement, would be found and replaced again without end.
+  // `[hidden]`, which equals the replacement, would be replaced endlessly.
   findIn(spellings, (word, found) => word !== found);
   findIn(literalParts, () => true);
   return ranges;
 }
 
-/** Control characters and characters without a width. Line breaks and tabs are white space. */
+/** Control characters and zero-width characters. Line breaks and tabs are white space. */
 const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cf}]/u;
 
 /** Removes characters that a terminal does not show. They can separate the letters of a password. */
@@ -440,7 +442,7 @@ function findEncodedRuns(
   return ranges;
 }
 
-/** Whether a text contains a part of a token after decoding it once or several times. */
+/** Whether a string contains a part of a token after decoding it once or several times. */
 function holdsPart(text: UnescapedText, parts: ReadonlySet<string>): boolean {
   let decoded: UnescapedText | undefined = text;
   for (let round = 0; decoded !== undefined && round <= MOST_NESTED_RUNS; round++) {
@@ -481,7 +483,7 @@ const LAST_UNIT = 0xffff;
 
 /**
  * Decodes a word as base64 and, if possible, as hex. The encoded data may begin at any character of
- * the word, so one text is returned for each possible alignment.
+ * the word, so one string is returned for each possible alignment.
  */
 function decodeRun(run: string): string[] {
   const inBase64 = [0, 1, 2, 3].map((from) =>
@@ -505,14 +507,12 @@ function replaceRanges(text: string, ranges: readonly SecretRange[]): string {
 }
 
 /**
- * Parts of an address with at least this many characters count as secret. Shorter ones are names,
- * such as `alerts`.
+ * Parts of an address with at least this many characters are treated as secret. Shorter parts are
+ * names, such as `alerts`.
  */
 const SHORTEST_IN_ADDRESS = 16;
 
-/**
- * Adds the long parts of the address of a webhook or a server, because they are often its secret.
- */
+/** Adds the long parts of a webhook or server address, because they often contain the secret. */
 export function addAddressSecrets({ pathname, search }: URL, secrets: Secrets): void {
   for (const part of [...pathname.split('/'), search.slice(1)]) {
     if (part.length >= SHORTEST_IN_ADDRESS) secrets.add(part);

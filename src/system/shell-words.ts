@@ -22,7 +22,7 @@ export function unsetVariable(name: string, platform = process.platform): string
   return platform === 'win32' ? `Remove-Item Env:${name}` : `unset ${name}`;
 }
 
-/** Quotes a word. PowerShell treats typographic quotes like straight ones. */
+/** Quotes a word. PowerShell treats typographic quotes like straight quotes. */
 function quote(word: string, platform: NodeJS.Platform): string {
   return platform === 'win32'
     ? `'${word.replace(/['‘’‚‛]/g, '$&$&')}'`

@@ -13,11 +13,11 @@ export interface ShellOptions {
   signal: AbortSignal;
   /** The time limit. */
   limitMs: number;
-  /** The command's stdin. Empty by default, so that it cannot consume the input of fleet. */
+  /** The command's stdin. Empty by default, so that the command cannot consume fleet's input. */
   input?: string;
   /**
-   * Whether the command may ask questions on the terminal. Otherwise it runs in a process group of
-   * its own: fleet can end all its processes, and forwards Ctrl-C to them.
+   * Whether the command may ask questions on the terminal. Otherwise it runs in its own process
+   * group, so that fleet can end all its processes. Fleet then forwards Ctrl-C to them.
    */
   mayAsk: boolean;
   onOutput(stdout: Readable, stderr: Readable): void;

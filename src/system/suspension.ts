@@ -21,7 +21,7 @@ export function watchSuspension(clock: Clock, signal: AbortSignal) {
   function look(): void {
     const now = momentOf(clock);
     // While the machine sleeps, the monotonic clock may stand still, but the system time continues.
-    // The longer of the two differences counts.
+    // The longer of the two differences is used.
     const gapMs = Math.max(now.monotonicMs - last.monotonicMs, Math.abs(now.wallMs - last.wallMs));
     if (gapMs > LONGEST_GAP_MS) suspendedMs += gapMs;
     last = now;

@@ -1,10 +1,10 @@
-// Time zones: the machine's or a named one; converts between instants and local times.
+// Time zones, either the machine's or a named one. Converts between instants and local times.
 
 import { DAY_MS, MINUTE_MS } from './time-units.js';
 
 /**
- * The offset of a time zone changes only at full quarters of an hour, so one value is cached for
- * each quarter.
+ * A time zone's offset changes only on quarter-hour boundaries, so one value is cached for each
+ * quarter of an hour.
  */
 const QUARTER_MS = 15 * MINUTE_MS;
 
@@ -37,8 +37,8 @@ export const MACHINE_ZONE: TimeZone = {
 
 /** Returns the usual spelling of an IANA name, or undefined when the zone does not exist. */
 export function canonicalTimeZone(text: string): string | undefined {
-  // Some versions of Node accept `+02:00`. It is refused here, because such a zone does not follow
-  // daylight saving time.
+  // Some versions of Node accept `+02:00` as a time zone. It is refused here, because such a zone
+  // does not follow daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
     const typed = text.trim();
@@ -110,7 +110,7 @@ function utcMs({ year, month, day, hour, minute, second, millisecond }: LocalTim
   return date.getTime();
 }
 
-/** Returns the date and time of day that the clocks of the zone show at an instant. */
+/** Returns the zone's local date and time at an instant. */
 export function localTimeAt(atMs: number, zone: TimeZone): LocalTime {
   const date = new Date(atMs + zone.offsetMinutes(atMs) * MINUTE_MS);
   return {
@@ -139,8 +139,8 @@ export function isPossible(time: LocalTime): boolean {
 
 /**
  * Returns the instant of a local time, in milliseconds since the epoch. When the clock is set back,
- * a time that occurs twice means its first occurrence. When the clock is set forward, a skipped
- * time moves by the same amount: 02:30 becomes 03:30.
+ * a time that occurs twice is interpreted as its first occurrence. When the clock is set forward, a
+ * skipped time moves by the same amount: 02:30 becomes 03:30.
  */
 export function instantOf(time: LocalTime, zone: TimeZone): number {
   const localMs = utcMs(time);
@@ -166,8 +166,8 @@ export function startOfDay(
   const found = instantOf(midnight, zone);
   const isMidnight = found + zone.offsetMinutes(found) * MINUTE_MS === localMs;
   if (isMidnight) return found;
-  // The clock skips midnight, so the day begins at the clock change. It is searched within the
-  // previous 24 hours.
+  // The clock skips midnight, so the day begins at the clock change. The clock change is searched
+  // for in the previous 24 hours.
   let [early, late] = [found - DAY_MS, found];
   while (late - early > 1) {
     const middle = Math.floor((early + late) / 2);

@@ -1,22 +1,22 @@
-// Finds parts of tokens in a text, whatever characters are between their letters and digits: line
-// breaks, NUL bytes, markup or separators. Ignores case.
+// Finds parts of tokens in text, regardless of the characters between their letters and digits:
+// line breaks, NUL bytes, markup or separators. Ignores case.
 
 import type { UnescapedText } from './unescape.js';
 
 /**
- * The number of consecutive letters and digits of a token that count as a part of the token. Some
+ * This many consecutive letters and digits of a token are treated as a part of the token. Some
  * services quote the last twelve characters, two of which may be separators.
  */
 export const PART_LENGTH = 10;
 
 /**
- * The number of consecutive characters of a token that count as a part of the token, even when most
- * of them are neither letters nor digits.
+ * This many consecutive characters of a token are treated as a part of the token, even when most of
+ * them are neither letters nor digits.
  */
 const LITERAL_LENGTH = 12;
 /**
- * A part with fewer different characters is ignored, because it also occurs in ordinary texts. A
- * row of dashes is an example.
+ * A part with fewer distinct characters is ignored, because parts such as a row of dashes also
+ * occur in ordinary text.
  */
 const LEAST_VARIETY = 6;
 
@@ -122,8 +122,8 @@ function findInLetters(
 const LAST_SINGLE_UNIT = 0xffff;
 
 /**
- * Returns a letter or digit in lower case and in the Unicode form NFKC, which makes wide letters
- * ordinary ones, or '' for any other character.
+ * Returns a letter or digit in lower case and in the Unicode form NFKC, which converts wide letters
+ * to ordinary letters. Returns '' for any other character.
  */
 function plainLetter(character: string): string {
   if (/[a-z0-9]/.test(character)) return character;

@@ -1,18 +1,18 @@
-// Finds secrets that fleet does not know: tokens in the wrong place, passwords in addresses, and
-// values of names such as `api_key`. Secrets that the user typed are hidden on stderr, but not in
-// requests and results.
+// Finds secrets that fleet does not know: tokens in the wrong place, passwords in URLs, and values
+// of names such as `api_key`. Secrets that the user typed are hidden on stderr, but not in requests
+// and results.
 
 import { HIDDEN, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
 
-/**
- * Longer words are not searched, because they are texts or data, and the search would take too
- * long.
- */
+/** Longer words are skipped: they are prose or data, and searching them would take too long. */
 const SEARCHED_CHARACTERS = 10_000;
-/** A shorter value is not hidden, because it may be an ordinary word that messages contain. */
+/** Shorter values are not hidden, because they may be ordinary words in messages. */
 const SHORTEST = 4;
 
-/** Matches names that end with a word for a secret, such as `api_key`. Their values are hidden. */
+/**
+ * Matches names that end with a word that denotes a secret, such as `api_key`. Their values are
+ * hidden.
+ */
 const SECRET_NAME = String.raw`[\w-]{0,40}(?:token|secret|passwor[dt]|passwd|passphrase|pwd|[-_]key|apikey|authorization|[-_]auth|cookie|signature|(?<![a-z])(?:sig|pass|pw|pin|t?otp))(?:-stdin)?`;
 const SECRET_FLAG = new RegExp(`^-{1,2}${SECRET_NAME}$`, 'i');
 const BEFORE_VALUE = String.raw`(?<![\w-])${SECRET_NAME}["']?\s{0,9}[=:]\s{0,9}`;
@@ -20,7 +20,7 @@ const SCHEME = String.raw`(?:(?:jwt|bearer|basic)\s{1,9})?`;
 const NAMED_VALUE = new RegExp(`${BEFORE_VALUE}["']?${SCHEME}([^\\s"'&,;}#]+)`, 'gi');
 /** Matches the value up to the next space, because a secret can contain punctuation. */
 const NAMED_WHOLE_VALUE = new RegExp(`${BEFORE_VALUE}${SCHEME}([^\\s"'&]+)`, 'gi');
-/** Matches strings in quotes without anything between them, as a shell quotes a quote. */
+/** Matches adjacent quoted strings, which a shell uses to quote a quotation mark. */
 const QUOTED = String.raw`(?:"(?:\\[^]|[^"\\]){0,200}"|'[^']{0,200}'|\\')+`;
 const NAMED_QUOTED_VALUE = new RegExp(`${BEFORE_VALUE}(${QUOTED})`, 'gi');
 /** Matches `--password VALUE` in a command line. */
@@ -28,9 +28,12 @@ const FLAG_VALUE = new RegExp(
   String.raw`(?<!\S)-{1,2}${SECRET_NAME}\s{1,9}(${QUOTED}|[^\s"'./~-][^\s"']*)`,
   'gi',
 );
-/** Matches the flag of a login, as in `curl -u USER:PASSWORD`. */
+/** Matches a login flag, as in `curl -u USER:PASSWORD`. */
 const LOGIN_FLAG = `(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
-/** Matches the user of a login, which has a letter. In `docker -u 1000:1000` there is no password. */
+/**
+ * Matches the user name in a login, which contains a letter. `docker -u 1000:1000` does not contain
+ * a password.
+ */
 const LOGIN_USER = /(?=[^\s:]{0,99}[a-z])[^\s:"'/@]{1,100}:(?!\/\/)/.source;
 const LOGINS = [`"${LOGIN_USER}([^"]+)"`, `'${LOGIN_USER}([^']+)'`, `${LOGIN_USER}([^\\s"']+)`].map(
   (login) => new RegExp(String.raw`(?<!\S)${LOGIN_FLAG}[\s=]{0,9}${login}`, 'gi'),
@@ -42,7 +45,7 @@ const PROGRAM_PASSWORD = new RegExp(
   String.raw`(?<!\S)(?:sshpass|mysql\w{0,10})\s(?:[^|;&\n]{0,200}?\s)?-p\s{0,9}(${QUOTED}|[^\s"'-][^\s"']*)`,
   'gi',
 );
-/** Matches the line of a header in the output of `curl -v`. */
+/** Matches a header line in the output of `curl -v`. */
 const HEADER_LINE = new RegExp(String.raw`^[<>]\s{0,9}${SECRET_NAME}:\s{0,9}${SCHEME}(.+)$`, 'gi');
 const IN_TEXT = [
   NAMED_VALUE,
@@ -78,7 +81,7 @@ export function hideTyped(words: readonly string[]): (text: string) => string {
   return (text) => hideAll(text, secrets);
 }
 
-/** Hides the secrets in the text of a setting, which can be a command line of the operator. */
+/** Hides the secrets in a setting's text, which can be one of the operator's command lines. */
 export function hideInSetting(text: string): string {
   const searched = text.slice(0, SEARCHED_CHARACTERS);
   const hidden = hideAll(text, chooseSecrets(secretsIn(searched)));
@@ -86,14 +89,14 @@ export function hideInSetting(text: string): string {
 }
 
 /**
- * Matches `token: expired` and `--token with` in a message. A value in quotes or with a digit may be
- * a secret.
+ * Matches `token: expired` and `--token with` in a message. A value that is quoted or contains a
+ * digit may be a secret.
  */
 const PROSE = /[:\w]\s+[A-Z]?[a-z]+[.,;:!?)]*$/;
 
 /**
  * Hides the likely tokens, the passwords in addresses and the values of names such as `api_key` in
- * a line that a command of the operator printed.
+ * a line printed by one of the operator's commands.
  */
 export function hideInOutput(line: string): string {
   const found = piecesOf(line).flatMap((piece) => [
@@ -107,8 +110,8 @@ export function hideInOutput(line: string): string {
 const URL_SAFE_WORD = /^["']?(?:[^\s"'=]{1,60}=)?["']?([\w-]{32,})["']?$/;
 
 /**
- * Returns the words that may be random bytes in URL-safe base64, which dashes divide. Addresses
- * stay, because the user may have to open them for a login.
+ * Returns the words that may be random bytes in URL-safe base64, which can contain dashes. URLs are
+ * excluded, because the user may have to open them for a login.
  */
 function urlSafeTokensIn(text: string): string[] {
   return text.split(/[\s,;]+/).flatMap((word) => {
@@ -117,7 +120,7 @@ function urlSafeTokensIn(text: string): string[] {
   });
 }
 
-/** Returns overlapping pieces of a text, so that searching a long text takes linear time. */
+/** Returns overlapping chunks of a string, so that searching a long string takes linear time. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; from += SEARCHED_CHARACTERS / 2) {
@@ -126,12 +129,12 @@ function piecesOf(text: string): string[] {
   return pieces;
 }
 
-/** Whether a text contains the value of a name such as `api_key`. */
+/** Whether a string contains the value of a name such as `api_key`. */
 export function holdsNamedSecret(text: string): boolean {
   return text.slice(0, SEARCHED_CHARACTERS).search(NAMED_VALUE) !== -1;
 }
 
-/** Returns the values that are not too short or too common to be hidden, the longest first. */
+/** Returns the values that are not too short or too common to be hidden, longest first. */
 function chooseSecrets(found: readonly string[]): string[] {
   const isSecret = (value: string) => value.length >= SHORTEST && !PLAIN_WORD.test(value);
   return longestFirst(new Set(found.filter(isSecret)));
@@ -147,7 +150,7 @@ function secretsInWord(word: string): string[] {
   return value === undefined ? secretsIn(word) : [value, ...secretsIn(word)];
 }
 
-/** Returns the secrets in a text, without the values of names that `ignored` matches. */
+/** Returns the secrets found in the text, except the values of names that `ignored` matches. */
 function secretsIn(text: string, ignored?: RegExp): string[] {
   const captured = [...IN_TEXT, ...PASSWORDS].flatMap((pattern) =>
     Array.from(text.matchAll(pattern), ([match, secret = '']) =>

@@ -1,5 +1,5 @@
-// Decodes the escapes of URLs, JSON, JavaScript, e-mail and HTML in a text, and remembers the
-// position of each character in the original text.
+// Decodes the escapes of URLs, JSON, JavaScript, e-mail and HTML in text, and records the position
+// of each character in the original text.
 
 /** A decoded text, with the position of each character in the original text. */
 export interface UnescapedText {
@@ -11,7 +11,7 @@ export interface UnescapedText {
   starts: readonly number[];
 }
 
-/** Wraps a text that is not decoded yet. */
+/** Wraps text that has not been decoded yet. */
 export function undecoded(text: string): UnescapedText {
   return { text, starts: Array.from({ length: text.length + 1 }, (_, index) => index) };
 }
@@ -59,7 +59,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   zwnj: '\u200C',
 };
 
-/** Matches the name of an entity in upper or lower case. */
+/** Matches an entity name in upper or lower case. */
 const anyCase = (name: string) =>
   name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
@@ -89,7 +89,9 @@ const ESCAPE = new RegExp(
   'g',
 );
 
-/** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
+/**
+ * Decodes each escape in the text once. Returns undefined when the text does not contain escapes.
+ */
 export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedText | undefined {
   let decoded = '';
   const places: number[] = [];

@@ -1,4 +1,4 @@
-// Writes whole files atomically. A reader sees the complete old file or the complete new file, also
+// Writes whole files atomically. A reader sees the complete old file or the complete new file, even
 // when the process is killed or the machine loses power.
 
 import {
@@ -17,8 +17,8 @@ import { hasCode, moveFile } from './folder.js';
 
 export interface WholeFileOptions {
   /**
-   * The permissions of the file. Default: the permissions of the replaced file, or for a new file
-   * those of the umask.
+   * The permissions of the file. Default: the permissions of the replaced file, or those that the
+   * umask allows for a new file.
    */
   mode?: number;
   /** Whether to throw an error with the code EEXIST when the file exists. */
@@ -33,8 +33,8 @@ export interface WholeFileOptions {
 const PERMISSIONS = 0o777;
 
 /**
- * Returns the path to which symbolic links lead. The target need not exist. Writing replaces the
- * target, so that the link is kept.
+ * Returns the path to which symbolic links lead. The target does not have to exist. Writing
+ * replaces the target and keeps the link.
  */
 export function followLinks(file: string): string {
   try {
@@ -85,7 +85,7 @@ function publish(draft: string, path: string, isNew = false): void {
     linkSync(draft, path);
   } catch (error) {
     if (!['EPERM', 'ENOTSUP', 'ENOSYS'].some((code) => hasCode(error, code))) throw error;
-    // The file system does not support hard links, so the draft is copied instead.
+    // The file system does not support hard links, so the draft is copied instead of linked.
     copyFileSync(draft, path, constants.COPYFILE_EXCL);
   }
 }
@@ -115,7 +115,8 @@ export async function openWholeFile(file: string, options: WholeFileOptions = {}
 
 /**
  * Writes a small file. Throws the errors of the file system, and leaves no draft. Works
- * synchronously, so that a process that has just checked its lock cannot lose it before the write.
+ * synchronously, so that a process that has just checked its lock cannot lose the lock before the
+ * write.
  */
 export function writeWholeFile(file: string, text: string, options: WholeFileOptions = {}): void {
   const { path, draft, mode } = prepare(file, options);

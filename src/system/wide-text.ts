@@ -63,8 +63,9 @@ function changeRuns(
 }
 
 /**
- * Returns the next position where a character of this encoding can begin. The first NUL byte shows
- * it: the character begins there, or one byte earlier when its NUL bytes come last.
+ * Returns the next position where a character of this encoding can begin. The first NUL byte
+ * determines this position: the character begins there, or one byte earlier when its NUL bytes come
+ * last.
  */
 function findStart(data: Buffer, from: number, { before }: Encoding): number {
   const offset = before > 0 ? 0 : 1;

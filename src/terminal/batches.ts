@@ -1,6 +1,6 @@
 // Splits a long list into batches.
 
-/** The limits of a batch. An item that exceeds them is a batch of its own. */
+/** The limits of a batch. An item that exceeds them forms a separate batch. */
 export interface BatchLimits {
   characters: number;
   items?: number;

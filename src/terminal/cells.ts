@@ -5,7 +5,7 @@ import { wrapWords } from '../cli/wrap.js';
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * Matches texts whose characters all need one column for each UTF-16 unit: ASCII, Latin, Greek and
+ * Matches text whose characters all take one column per UTF-16 unit: ASCII, Latin, Greek and
  * Cyrillic letters, punctuation, control pictures, lines, blocks and Braille. Combining marks and
  * zero-width characters do not match. Nearly every cell matches, so the slow segmenter is rarely
  * needed.
@@ -33,13 +33,13 @@ let segmenter: Intl.Segmenter | undefined;
  */
 const SEEN_UNITS = 4096;
 
-/** Returns the grapheme clusters at the beginning of a text. */
+/** Returns the grapheme clusters at the beginning of a string. */
 function clustersOf(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text.slice(0, SEEN_UNITS).replace(/[\uD800-\uDBFF]$/, ''));
 }
 
-/** Returns the grapheme clusters of a clean text. */
+/** Returns the grapheme clusters of sanitized text. */
 export function graphemesOf(text: string): Iterable<string> {
   return NARROW.test(text) ? text : Array.from(clustersOf(text), ({ segment }) => segment);
 }
@@ -60,8 +60,8 @@ function clusterWidth(cluster: string): number {
 }
 
 /**
- * Returns the number of columns of a clean text on a terminal. Control characters have no width.
- * After the first 4,096 UTF-16 units, each unit counts as one column.
+ * Returns the number of terminal columns that sanitized text takes. Control characters have no
+ * width. After the first 4,096 UTF-16 units, each unit is treated as one column.
  */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;
@@ -71,7 +71,7 @@ export function widthOf(text: string): number {
 }
 
 /**
- * Returns the longest beginning of the text with at most `width` columns. A grapheme is not split,
+ * Returns the longest prefix of the text that fits into `width` columns. A grapheme is not split,
  * unless it has more combining marks than any language uses.
  */
 function beginning(text: string, width: number): string {
@@ -91,8 +91,8 @@ function beginning(text: string, width: number): string {
 }
 
 /**
- * Cuts a text to `width` columns between two graphemes, and adds `…` at its end. A text that fits
- * is unchanged.
+ * Truncates text to `width` columns at a grapheme boundary, and appends `…`. Text that fits is
+ * unchanged.
  */
 export function cut(text: string, width: number): string {
   if (width <= 0) return '';
@@ -109,7 +109,7 @@ export function wrap(text: string, width: number | undefined, indent = ''): stri
     : wrapWords(text, width, indent, widthOf);
 }
 
-/** Pads a text with spaces to `width` columns. A wider text is unchanged. */
+/** Pads text with spaces to `width` columns. Wider text is unchanged. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + spaces : spaces + text;

@@ -1,5 +1,5 @@
-// Makes control characters and other hidden text of the service visible before it reaches the
-// terminal.
+// Makes control characters and other hidden text from the service visible before the text reaches
+// the terminal.
 
 import { lazyPattern } from './lazy-pattern.js';
 
@@ -25,14 +25,14 @@ const SPELLING = [
 const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 
 /**
- * Matches texts of printable ASCII, which cannot contain a hidden character. Nearly all texts
+ * Matches strings of printable ASCII, which cannot contain hidden characters. Nearly all strings
  * match.
  */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
 /**
- * Returns the symbol of a hidden character: a control picture, U+FFFD for a lone surrogate,
- * otherwise `<U+202E>` as in `less`.
+ * Returns the symbol of a hidden character: a control picture, U+FFFD for a lone surrogate, or
+ * otherwise a code such as `<U+202E>`, as in `less`.
  */
 function symbolOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
@@ -43,20 +43,20 @@ function symbolOf(character: string): string {
 }
 
 /**
- * Returns a text that is safe for a terminal: one line without control, bidi or invisible
- * characters. ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Joiners stay in
- * emoji and in scripts that need them. A clean text is unchanged.
+ * Returns text that is safe for a terminal: one line without control, bidi or invisible characters.
+ * ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Joiners stay in emoji and
+ * in scripts that need them. Clean text is unchanged.
  */
 export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Matches texts that can be written unchanged into a cell of a file. */
+/** Matches strings that can be written unchanged into a file's cell. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**
- * Cleans a text for a cell of a file as `clean` does, but keeps tabs and line breaks. The format of
- * the file must quote or escape them.
+ * Cleans text for a file's cell as `clean` does, but keeps tabs and line breaks. The file format
+ * must quote or escape them.
  */
 export function cleanCell(text: string): string {
   if (PRINTABLE_LINES.test(text)) return text;
@@ -67,12 +67,12 @@ export function cleanCell(text: string): string {
   );
 }
 
-/** Whether a text can be printed on a terminal without escapes. */
+/** Whether the text can be printed on a terminal without escapes. */
 export function isClean(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(HIDDEN()) === -1;
 }
 
-/** Cleans a text of several lines, such as an error with its hint, and keeps the newlines. */
+/** Cleans multi-line text, such as an error with its hint, and keeps the newlines. */
 export function cleanMultiline(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }

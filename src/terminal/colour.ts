@@ -8,15 +8,15 @@ export const STYLES = ['bold', 'dim', 'inverse', 'underline'] as const;
 export type Color = (typeof COLORS)[number];
 export type Style = (typeof STYLES)[number];
 
-/** Functions that add the escape sequences of a colour or style. An empty text stays empty. */
+/** Functions that add the escape sequences of a colour or style. An empty string stays empty. */
 export type Paint = Readonly<Record<Color | Style, (text: string) => string>>;
 
-/** Functions that return each text unchanged, for output without colours. */
+/** Functions that return each string unchanged, for output without colours. */
 export const NO_PAINT = Object.fromEntries(
   [...COLORS, ...STYLES].map((name) => [name, (text: string) => text]),
 ) as unknown as Paint;
 
-/** Paints a text if there is a colour. */
+/** Paints a string if there is a colour. */
 export function paintIn(paint: Paint, color: Color | undefined, text: string): string {
   return color === undefined ? text : paint[color](text);
 }
@@ -26,8 +26,8 @@ export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
  * Decides whether an output has colours. `--no-color` and a non-empty NO_COLOR turn colours off.
- * FORCE_COLOR turns them on (0 or false: off). Otherwise a terminal has colours unless `TERM=dumb`.
- * Sources: no-color.org, force-color.org.
+ * FORCE_COLOR turns them on (0 or false: off). Otherwise a terminal has colours unless `TERM=dumb`
+ * is set. Sources: no-color.org, force-color.org.
  */
 export function colorLevel(
   isTerminal: boolean,

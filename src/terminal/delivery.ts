@@ -9,12 +9,12 @@ import type { Clock } from '../system/clock.js';
 export class ReaderLeft extends Error {}
 
 /**
- * The error of a write that was abandoned, because the program ends and the reader no longer reads.
+ * The error of an abandoned write: the program ends and the reader has stopped reading.
  * `undeliveredBytes` counts the bytes that were not delivered.
  */
 export class ReaderStopped extends Error {}
 
-/** How long the program waits at its end for a reader that no longer reads. */
+/** How long the program waits at exit for a reader that has stopped reading. */
 const END_LIMIT_MS = 500;
 
 /** A stream, or an object with the same methods. */
@@ -28,17 +28,17 @@ export interface OutputTarget {
 export interface Delivery {
   /**
    * Resolves when the reader has read the text. Rejects with ReaderLeft when the reader closed the
-   * pipe, and with ReaderStopped when the program ends and the reader no longer reads. Rejects with
-   * a FleetError of kind `output` when writing fails (disk full), and of kind `hangup` when the
-   * terminal was closed.
+   * pipe, and with ReaderStopped when the program ends and the reader has stopped reading. Rejects
+   * with a FleetError of kind `output` when writing fails (disk full), and of kind `hangup` when
+   * the terminal was closed.
    */
   write(text: string | Uint8Array): Promise<void>;
   /**
    * Returns the number of bytes of abandoned writes. The reader may have read a part of the first
-   * one.
+   * write.
    */
   undeliveredBytes(): number;
-  /** Resolves when no write is waiting: each one was delivered, failed or was abandoned. */
+  /** Resolves when no write is waiting: each write was delivered, failed or was abandoned. */
   settled(): Promise<void>;
   /**
    * Called when the program is about to end. From then on, each write fails if the reader does not
@@ -47,10 +47,10 @@ export interface Delivery {
   beginEnd(): void;
 }
 
-/** Opens the delivery of texts to a stream. */
+/** Opens a writer that delivers text to a stream. */
 export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
   /**
-   * The waiting writes. Each entry has the length of its text in bytes, and the function that
+   * The pending writes. Each entry has the length of its text in bytes, and the function that
    * settles its promise.
    */
   const waiting = new Map<() => void, number>();

@@ -1,4 +1,4 @@
-// The output formats. Each has a small renderer behind one interface (cli.md section 2).
+// The output formats. Each has a small renderer behind a common interface (cli.md section 2).
 
 import { usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
@@ -42,10 +42,13 @@ export function chooseFormat<Supported extends Format>(
   const format = supported.find((each) => each === value);
   if (format !== undefined) return format;
   if (origin !== 'flag') return 'table';
-  throw usageError(`--output ${value} does not apply here`, `formats: ${supported.join(', ')}`);
+  throw usageError(
+    `--output ${value} is not supported by this command`,
+    `formats: ${supported.join(', ')}`,
+  );
 }
 
-/** The formats that commands which draw accept for `-o`, in addition to the usual ones. */
+/** The formats that drawing commands accept for `-o`, in addition to the usual ones. */
 export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 

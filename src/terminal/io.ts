@@ -13,7 +13,7 @@ import { type Delivery, type OutputTarget, openDelivery } from './delivery.js';
 import type { Pager } from './pager.js';
 
 /**
- * The streams of a process. `bin/fleet.js` passes the real ones, and tests pass streams in memory.
+ * The streams of a process. `bin/fleet.js` passes the real ones, and tests pass in-memory streams.
  */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
@@ -34,13 +34,16 @@ export interface Streams {
 
 /**
  * An output. `write` waits until the reader has room, so that a slow reader slows the program down
- * and does not fill its memory.
+ * instead of filling its memory.
  */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
-  /** Returns the width of the terminal; 80 when it reports none or 0. Undefined for a pipe. */
+  /**
+   * Returns the terminal width, or 80 when the terminal reports no width or 0. Returns undefined
+   * for a pipe.
+   */
   width(): number | undefined;
-  /** Returns the height of the terminal; 24 when it reports none or 0. */
+  /** Returns the terminal height, or 24 when the terminal reports no height or 0. */
   height(): number;
   /**
    * Whether the output can show Unicode. Some terminals cannot, depending on their locale or type.
@@ -57,8 +60,8 @@ export interface StatusOutput extends Output {
   /** Draws the status line. It stays until other text is written. An empty line removes it. */
   drawStatus(line: string): void;
   /**
-   * Removes the status line, and holds back every text until the returned function is called, so
-   * that no text appears inside a question. Prompts write directly to the stream.
+   * Removes the status line, and holds back all text until the returned function is called, so that
+   * no text appears inside a question. Prompts write directly to the stream.
    */
   holdOutput(): () => void;
 }
@@ -78,22 +81,22 @@ export interface Io {
    */
   readonly isJson: boolean;
   /**
-   * Begins the end of the program. From now on, a write that the reader does not read within half a
-   * second is abandoned together with all later writes, so that no reader can keep the program from
-   * ending.
+   * Starts the shutdown. From now on, when the reader does not read a write within half a second,
+   * this write and all later writes are abandoned. A slow reader therefore cannot keep the program
+   * running.
    */
   beginEnd(): void;
   /**
-   * Sends stdout through the user's pager from the first write on, if stdout is a terminal and a
-   * pager is set. Text for stderr waits until the pager ends. When the pager cannot be started,
-   * `say` is called with the reason.
+   * Sends stdout through the user's pager, if stdout is a terminal and a pager is set. The pager
+   * starts at the first write. Text for stderr waits until the pager ends. When the pager cannot be
+   * started, `say` is called with the reason.
    */
   startPager(say: (line: string) => Promise<void>): Promise<void>;
   /** Waits until the user closes the pager, after everything was written. */
   closePager(): Promise<void>;
 }
 
-/** A terminal or the variable COLUMNS that reports a width outside this range is wrong. */
+/** A width outside this range is wrong, whether the terminal or the variable COLUMNS reports it. */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
@@ -101,15 +104,15 @@ const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
 /**
- * Returns the reported size, or the usual one when it is 0. Terminals in containers and CI have 0
- * columns and rows.
+ * Returns the reported size, or the usual size when it is 0. Terminals in containers and CI report
+ * 0 columns and rows.
  */
 function sizeOr(reported: number | undefined, usual: number): number {
   return reported === undefined || reported <= 0 ? usual : reported;
 }
 
 /**
- * Whether a terminal can show Unicode. Without a locale fleet assumes that it can, because
+ * Whether a terminal can show Unicode. Without a locale, fleet assumes that it can, because
  * containers set no locale.
  */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {
@@ -147,10 +150,10 @@ function openOutput(
 const FULL_PIPE_MS = 10;
 
 /**
- * Returns the stream or file that an output writes to, and whether it is a terminal. After the user
- * stopped a terminal with Ctrl-S, a write to it blocks the whole process of Node or Bun, which then
- * ignores signals. Only a private API of Node can prevent this. If a later version of Node lacks
- * this API, only this protection is lost. Bun also reports bytes as written that still wait in the
+ * Returns the stream or file that an output writes to, and whether it is a terminal. When the user
+ * has paused the terminal with Ctrl-S, a write blocks the whole Node or Bun process, which then
+ * ignores signals. Only a private API of Node can prevent this. If a later version of Node removes
+ * this API, only this protection is lost. Bun reports bytes as written even while they wait in the
  * process. Bun's streams are not created, which saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
@@ -166,9 +169,7 @@ function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   return { isTerminal, target };
 }
 
-/**
- * Writes in another thread, one text after the other. After a failure, every further write fails.
- */
+/** Writes strings sequentially in another thread. After a failure, all further writes fail. */
 function writeInBackground(fd: number, clock: Clock): OutputTarget {
   let last: Promise<Error | null> = Promise.resolve(null);
   const writeAll = (bytes: Uint8Array, done: (error: Error | null) => void) =>
@@ -192,7 +193,10 @@ export interface IoOptions {
   /** Whether each line on stderr is JSON. */
   isJson: boolean;
   clock: Clock;
-  /** The arguments of the command line. Secrets in them are hidden on stderr. Default: none. */
+  /**
+   * The arguments of the command line. Secrets in the arguments are hidden on stderr. Default: no
+   * arguments.
+   */
   argv?: readonly string[];
 }
 
@@ -228,7 +232,7 @@ function openStatus() {
     },
     /**
      * Wraps `write` of an output on the same terminal, so that the status line is removed before
-     * each text.
+     * each write.
      */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
       return (text) => {
@@ -245,8 +249,8 @@ function openStatus() {
 export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
-  // The token of the environment is hidden from the start, because errors about the command line
-  // are printed before a command reads the token.
+  // The token from the environment is hidden from the start, because command-line errors are
+  // printed before a command reads the token.
   secrets.addToken(env['FLEET_TOKEN']?.trim().split(/\s+/).at(-1) ?? '');
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
@@ -257,7 +261,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
     const opened = openOutput(streams, 'stderr', options);
     const hideInLine = hideTyped([...(options.argv ?? []), ...settingsIn(env)]);
     if (isEnding) opened.beginEnd();
-    /** Resolves when no question is open. */
+    /** Resolves when no question is waiting for an answer. */
     let answered: Promise<void> | undefined;
     const write: Output['write'] = async (text) => {
       const hidden = typeof text === 'string' ? hideInLine(secrets.hide(text)) : text;
@@ -308,7 +312,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
 }
 
 /**
- * Returns the values of the variables `FLEET_…`, because a user may have put a secret into any of
+ * Returns the values of all `FLEET_…` variables, because a user may have put a secret into any of
  * them.
  */
 function settingsIn(env: NodeJS.ProcessEnv): string[] {
@@ -348,7 +352,7 @@ function openPaging(
         await pager.write(text);
       };
     },
-    /** Waits until the pager ends. Returns the text for stderr that was held back meanwhile. */
+    /** Waits until the pager ends. Returns the stderr text that was held back meanwhile. */
     async end(): Promise<(string | Uint8Array)[]> {
       await (await opening)?.close();
       const texts = paging.held ?? [];

@@ -1,6 +1,7 @@
-// Regular expressions with Unicode properties, compiled when first used: each costs V8 up to 0.6 ms at start-up.
+// Regular expressions with Unicode properties. They are compiled on first use, because each takes
+// V8 up to 0.6 ms at startup.
 
-/** Returns a function that compiles the pattern on its first call. */
+/** Returns a function that compiles the pattern when it is first called. */
 export function lazyPattern(source: string, flags = 'u'): () => RegExp {
   let pattern: RegExp | undefined;
   return () => {

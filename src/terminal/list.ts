@@ -7,8 +7,8 @@ import { clean } from './clean.js';
 const GAP = '  ';
 
 /**
- * Formats rows of cells as aligned lines, each with a newline. Cells are cleaned. If a width is
- * given, the last cell is wrapped to it.
+ * Formats rows of cells as aligned lines, each with a newline. Removes control characters from
+ * cells. If a width is given, wraps the last cell to this width.
  */
 export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));

@@ -1,4 +1,4 @@
-// The marks at the beginning of lines: `✓` for success, `!` for a warning. They are left out where
+// The marks at the beginning of lines: `✓` for success, `!` for a warning. They are omitted where
 // they are not useful.
 
 import type { Color, Paint } from './colour.js';
@@ -44,7 +44,7 @@ const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→�
 const ASCII = '########-------.~+x.> /';
 const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
-/** Replaces these symbols by ASCII characters when the output cannot show Unicode. */
+/** Replaces these symbols with ASCII characters when the output cannot show Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
   return hasUnicode
     ? text

@@ -1,6 +1,6 @@
-// Escapes texts for XML, HTML and SVG.
+// Escapes text for XML, HTML and SVG.
 
-/** Escapes a text for elements and for attributes in double quotes. Control characters are kept. */
+/** Escapes a string for elements and for double-quoted attributes. Control characters are kept. */
 export function escapeMarkup(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -1,5 +1,5 @@
 // Runs the user's pager (FLEET_PAGER, PAGER) for stdout, like gh: it starts at the first write, and
-// fleet waits for its end.
+// fleet waits until it exits.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export interface Pager extends Delivery {
  */
 const DEFAULTS = { LESS: 'FRX', LV: '-c' };
 
-/** How long the pager may take to end after a signal. */
+/** How long the pager may take to exit after a signal. */
 const KILL_AFTER_MS = 1_000;
 
 /** Returns the words of the pager's command, or undefined when none is set or it is `cat`. */
@@ -38,8 +38,8 @@ export async function openPager(
     env: { ...DEFAULTS, ...env },
   });
   await once(child, 'spawn');
-  // The pager uses the terminal, and Ctrl-C reaches both processes. fleet must not end before the
-  // pager.
+  // The pager uses the terminal, and Ctrl-C reaches both processes. fleet must not exit before the
+  // pager does.
   const stay = () => {};
   let cancelKill = stay;
   const end = (signal: NodeJS.Signals) => {

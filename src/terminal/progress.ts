@@ -24,10 +24,14 @@ export interface Showing {
 export interface ProgressOptions {
   /**
    * Returns the text of the line. `width` is the available number of columns. Called each time the
-   * line is drawn. The text is then cleaned, and cut to the width.
+   * line is drawn. The caller then removes control characters from the text and truncates it to the
+   * width.
    */
   draw(width: number): string;
-  /** The time between two lines when stderr is not a terminal. Without it, no lines are written. */
+  /**
+   * The time between two lines when stderr is not a terminal. When it is not set, no lines are
+   * written.
+   */
   lineEveryMs?: number;
 }
 

@@ -1,5 +1,5 @@
-// Asks the operator. Questions go to stderr, and answers come from stdin. Without a terminal it
-// never asks.
+// Asks the operator. Questions go to stderr, and answers come from stdin. Without a terminal, asks
+// nothing.
 
 import type { Interface } from 'node:readline/promises';
 import { PassThrough, Writable } from 'node:stream';
@@ -20,36 +20,46 @@ export function canAsk({ io, flags }: Asking): boolean {
 }
 
 export interface Question {
-  /** The question, cleaned if it contains text of the service. */
+  /** The question, cleaned if it contains text from the service. */
   message: string;
-  /** A flag or command that has the same effect as the answer, for users without a terminal. */
+  /** A flag or command that replaces the answer, for users without a terminal. */
   instead: string;
   /**
-   * Returns why an answer is not valid. The question is then repeated. Returns undefined for a
+   * Returns why an answer is invalid, and the question is then repeated. Returns undefined for a
    * valid answer.
    */
   refuse?(answer: string): string | undefined;
 }
 
-/** Asks for a text. Throws a FleetError of kind `usage` without a terminal, of kind `interrupted` on Ctrl-C and Ctrl-D. */
+/**
+ * Asks for text. Throws a FleetError of kind `usage` without a terminal, or of kind `interrupted`
+ * on Ctrl-C and Ctrl-D.
+ */
 export function askText(asking: Asking, question: Question): Promise<string> {
   return ask(asking, question, asking.io.streams.stderr);
 }
 
 /**
- * Asks for a text that is not shown while it is typed. Throws as askText does. Refuses a pasted text
- * of several lines or with a NUL character, because the user cannot see that a part is missing.
+ * Asks for text that is hidden while the user types it. Throws the same errors as askText. Refuses
+ * pasted text with several lines or a NUL character, because the user cannot see that part of it is
+ * missing.
  */
 export async function askSecret(asking: Asking, question: Question): Promise<string> {
   return ask(asking, question, new Writable({ write: (_chunk, _encoding, done) => done() }));
 }
 
-/** Asks for yes or no. Enter without an answer means no. Throws as askText does. */
+/**
+ * Asks a yes-or-no question. Pressing Enter without an answer means no. Throws the same errors as
+ * askText.
+ */
 export async function askYesNo(asking: Asking, question: Question): Promise<boolean> {
   return /^y(es)?$/i.test(await ask(asking, question, asking.io.streams.stderr, ' (y/N)'));
 }
 
-/** Asks until `refuse` accepts the answer. The keys that the user types are written to `echo`. */
+/**
+ * Repeats the question until `refuse` accepts the answer. The user's key presses are written to
+ * `echo`.
+ */
 async function ask(
   asking: Asking,
   { message, instead, refuse }: Question,
@@ -84,7 +94,7 @@ async function ask(
     historySize: 0,
   });
   reader.on('SIGINT', interrupt).on('close', interrupt);
-  /** Whether the user pasted a text with another non-empty line after the answer. */
+  /** Whether the user pasted text that has another non-empty line after the answer. */
   let hasFurtherLine = false;
   reader.on('line', (line) => {
     hasFurtherLine ||= line !== '';
@@ -136,7 +146,7 @@ function clearLine(reader: Interface): void {
   reader.write(null, { ctrl: true, name: 'u' });
 }
 
-/** The keys of the terminal as a stream that readline accepts. */
+/** The terminal's key presses as a stream that readline accepts. */
 interface Keys {
   readonly input: NodeJS.ReadableStream;
   /** Turns raw mode on or off. Undefined when stdin has no raw mode. */
@@ -147,10 +157,10 @@ interface Keys {
 }
 
 /**
- * Passes the keys of a terminal to readline. Readline sets the mode of its input even after the
- * terminal was closed, and Node then throws an error that ends the program. `onGone` is called when
- * the terminal was closed. With `onlyFirstLine`, the lines after the first line of a pasted text are
- * dropped. Readline would show them, and they can contain the answer to a later, hidden question.
+ * Passes a terminal's key presses to readline. Readline sets its input mode even after the terminal
+ * was closed, and Node then throws an error that ends the program. `onGone` is called when the
+ * terminal was closed. With `onlyFirstLine`, only the first line of pasted text is kept. Readline
+ * would show the remaining lines, which can contain the answer to a later, hidden question.
  */
 function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boolean): Keys {
   let hasNul = false;
@@ -167,8 +177,8 @@ function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boole
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
   const onData = (chunk: Buffer | string) => {
     hasNul ||= chunk.includes('\0');
-    // A terminal discards the keys that follow Ctrl-Z. They are dropped here too, because a second
-    // Ctrl-Z would stop fleet again after `fg`.
+    // A terminal discards the keys that follow Ctrl-Z. fleet drops these keys too, because a second
+    // Ctrl-Z would stop it again after `fg`.
     const end = chunk.indexOf(CTRL_Z) + 1;
     const typed = end === 0 ? chunk : chunk.slice(0, end);
     input.write(onlyFirstLine ? typed.slice(0, endOfLine(typed)) : typed);
@@ -214,7 +224,7 @@ const CTRL_BACKSLASH = '\x1c';
 
 /**
  * Makes a prompt react to Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so
- * that the program would end in the middle of a question. `redraw` prints the question and the
+ * the program would otherwise end in the middle of a question. `redraw` prints the question and the
  * typed text again, and `quit` ends the question. Returns a function that removes the listeners.
  */
 function obeyJobControl(
@@ -222,13 +232,13 @@ function obeyJobControl(
   { input, setRaw }: Keys,
   { redraw, quit }: { redraw(): void; quit(): void },
 ): () => void {
-  // Windows has no job control, and a stdin without a settable mode is not a terminal.
+  // Windows has no job control, and stdin without a settable mode is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
   let isStopping = false;
   const onContinue = () => {
     isStopping = false;
-    // The shell has changed the mode of the terminal meanwhile. libuv sets a mode only when it
-    // differs from the mode that libuv set last, so the mode is set twice.
+    // Meanwhile, the shell has changed the terminal mode. libuv skips a mode that equals the last
+    // mode it set, so raw mode is turned off and on again.
     setRaw(false);
     setRaw(true);
     redraw();
@@ -236,11 +246,11 @@ function obeyJobControl(
   const onStop = () => {
     isStopping = true;
     setRaw(false);
-    // Stops the whole job, as a terminal in its usual mode does. A script that runs fleet then
-    // stops too.
+    // Stops the whole job, as a terminal in its usual mode does. This also stops a script that runs
+    // fleet.
     process.kill(0, 'SIGTSTP');
     // The kernel does not stop a job without a parent shell, because nothing would send SIGCONT to
-    // continue it. fleet then continues by itself.
+    // continue it. In this case, fleet continues by itself.
     setImmediate(() => {
       if (isStopping) onContinue();
     });

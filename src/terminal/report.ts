@@ -9,8 +9,8 @@ const BORDERS =
 const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
 
 /**
- * Formats rows as aligned lines, each with a newline. Cells must be clean. They can have colours
- * and several lines.
+ * Formats rows as aligned lines, each with a newline. Cells must be sanitized, but they can have
+ * colours and several lines.
  */
 export function drawRows(rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';

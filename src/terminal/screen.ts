@@ -9,7 +9,7 @@ const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`;
 const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 /**
  * Synchronized output: a terminal that supports it shows everything between these two sequences at
- * once. Other terminals ignore them.
+ * once. Other terminals ignore the sequences.
  */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
@@ -126,8 +126,8 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
 }
 
 /**
- * Does what a key such as Ctrl-C does outside raw mode. On Windows `process.kill` would end the
- * program at once, and Ctrl-Z does nothing.
+ * Has the same effect as a key such as Ctrl-C outside raw mode. On Windows, `process.kill` would
+ * end the program immediately, and Ctrl-Z does nothing.
  */
 function raise(signal: NodeJS.Signals): void {
   if (signal === 'SIGTSTP' && process.platform === 'win32') return;

@@ -1,14 +1,14 @@
-// Reads stdin or a file in pieces or to its end, up to a limit.
+// Reads stdin or a file in chunks or completely, up to a limit.
 
 import { addAbortSignal } from 'node:stream';
 import { reasonOf, usageError } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 import type { Io } from './io.js';
 
-/** The limit for an input that is kept in memory as a whole. */
+/** The size limit for an input that is kept in memory completely. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** The parts of the context for reading stdin. */
+/** The parts of the context that are needed to read stdin. */
 export interface StdinOptions {
   readonly io: Pick<Io, 'stdin'>;
   readonly signal: AbortSignal;
@@ -42,7 +42,8 @@ export function readInput(context: InputOptions, path: string): Promise<Buffer> 
 }
 
 /**
- * Reads all chunks. Throws a FleetError of kind `usage` with the message `tooMuch` above the limit.
+ * Reads all chunks. Throws a FleetError of kind `usage` with the message `tooMuch` when the limit
+ * is exceeded.
  */
 export async function readAll(
   chunks: AsyncIterable<Uint8Array>,

@@ -5,7 +5,7 @@ import { clean } from './clean.js';
 import type { Color } from './colour.js';
 import { MISSING, readPath, textOf } from './values.js';
 
-/** A cell. Its text is clean. */
+/** A cell. Its text is sanitized. */
 export interface Cell {
   text: string;
   color?: Color | undefined;
@@ -30,7 +30,7 @@ interface ColumnFit {
   minimum?: number;
   /** The maximum width. */
   maximum?: number;
-  /** The width that is reserved, if there is enough space, because later rows may need it. */
+  /** The width to reserve for later rows, if there is enough space. */
   room?: number;
   /**
    * Whether the user named the column, as in `--columns`. Such a column is shown even when it does
@@ -51,14 +51,14 @@ export interface Column<T> extends ColumnFit {
    * several fields, it is fleet's own name.
    */
   field: string;
-  /** Returns the cell of a value. Default: the text of the field. */
+  /** Returns the cell for a value. Defaults to the field's text. */
   cell?(value: T, at: CellContext): Cell;
   /** Whether the cells are web addresses, which a workbook shows as links. */
   isLink?: boolean;
   align?: 'left' | 'right';
 }
 
-/** Returns the cell of a value in a column. */
+/** Returns the cell for a value in a column. */
 export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
   if (column.cell !== undefined) return column.cell(value, at);
   const text = textOf(readPath(value, column.field));
@@ -89,9 +89,9 @@ function floorOf<T>({ column, width }: Laid<T>): number {
 }
 
 /**
- * Chooses the columns that fit, and their widths, by the cells of the first rows. Without a width
- * all columns are kept. With `isWhole`, cells are not cut, but the same columns are chosen as
- * without it.
+ * Chooses the columns that fit, and their widths, based on the cells of the first rows. Without a
+ * width all columns are kept. With `isWhole`, cells are not truncated, but the same columns are
+ * chosen.
  */
 export function layOut<T>(
   columns: readonly Column<T>[],
@@ -116,7 +116,7 @@ export function layOut<T>(
   });
   if (width === undefined) return laid;
   const byUse = laid.toSorted((a, b) => b.column.keep - a.column.keep);
-  // Returns by how much a line with these columns and gaps is too wide.
+  // Returns how far a line with these columns and gaps exceeds the available width.
   const excess = (roomOf: (one: Laid<T>) => number) =>
     Math.max(0, byUse.reduce((sum, one) => sum + roomOf(one) + gap, -gap) - width);
   while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0)

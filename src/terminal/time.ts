@@ -9,9 +9,9 @@ import { MISSING, textOf } from './values.js';
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * Returns a time of the service (ISO 8601) in milliseconds since the epoch, or undefined for other
- * values. A time without an offset is in UTC, as in the interface (section 2.1). `parseTypedTime`
- * reads times that people type.
+ * Converts a service time (ISO 8601) to milliseconds since the epoch, or returns undefined for
+ * other values. A time without an offset is in UTC, as in the interface (section 2.1).
+ * `parseTypedTime` reads times that people type.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;

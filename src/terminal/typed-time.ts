@@ -12,7 +12,7 @@ import {
 } from '../system/time-zone.js';
 import { parseDuration, readTime } from './time.js';
 
-/** The current time and the time zone, from which a typed time is computed. */
+/** The current time and the time zone, which are used to interpret a typed time. */
 export interface Now {
   /** Milliseconds since the epoch. */
   ms: number;
@@ -33,7 +33,7 @@ const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const POINTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?$/;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-/** Longer texts are refused without parsing. */
+/** Longer strings are refused without parsing. */
 const LONGEST_CHARACTERS = 60;
 
 const FORMS =
@@ -42,7 +42,7 @@ const FORMS =
 /**
  * Parses a typed time: an age (`2h`, `-2h`, `1w`); a day (`today`, `yesterday`, `monday`,
  * `2026-11-23`, `23.11.2026`), with or without a time of day after it (`monday 08:00`); or ISO 8601
- * with a zone. Returns undefined for anything else, also for a date that does not exist.
+ * with a zone. Returns undefined for any other input, including a date that does not exist.
  */
 export function parseTypedTime(typed: string): TypedTime | undefined {
   const text = typed.trim();
@@ -56,7 +56,7 @@ export function parseTypedTime(typed: string): TypedTime | undefined {
   return parseZoned(text) ?? parseLocal(text);
 }
 
-/** Reads the time of a flag. Throws a usage error that names the flag. */
+/** Parses a flag's time. Throws a usage error that names the flag. */
 export function readTimeFlag(flag: string, text: string, now: Now): number {
   const time = parseTypedTime(text);
   if (time !== undefined) return time(now);

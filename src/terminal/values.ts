@@ -1,11 +1,11 @@
-// Reads fields of the service that may be missing, null, of another type, or numbers in strings.
+// Reads service fields that may be missing, null, of an unexpected type, or numbers as strings.
 
 import { writeJson, writtenNumber } from '../json/exact.js';
 
 /** The text that is shown for a missing value. */
 export const MISSING = '-';
 
-/** Whether a text is a JSON number (RFC 8259, section 6). `007` is not a JSON number. */
+/** Whether a string is a JSON number (RFC 8259, section 6). `007` is not a JSON number. */
 export function isJsonNumber(text: string): boolean {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text);
 }

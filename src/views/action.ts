@@ -1,4 +1,4 @@
-// The outcomes of transitions and creations: columns and colours.
+// The columns and colours for the outcomes of transitions and of created bicycles.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Color } from '../terminal/colour.js';
@@ -12,9 +12,9 @@ import { showState } from './bicycle.js';
  * - `unchanged`: the bicycle already had these values, so nothing was sent.
  * - `refused`: the service rejected it.
  * - `changed`: another user changed the bicycle since it was read, so nothing was sent.
- * - `gone`: the service no longer shows the bicycle of a plan, so nothing was sent.
- * - `failed`: it was certainly not carried out, and a later attempt may succeed.
- * - `unknown`: it was sent, and no answer proves its outcome.
+ * - `gone`: the service no longer shows the plan's bicycle, so nothing was sent.
+ * - `failed`: the change was definitely not carried out, and a later attempt may succeed.
+ * - `unknown`: the change was sent, and no response proves its outcome.
  * - `skipped`: an earlier run carried it out, according to the journal.
  * - `not-sent`: the run ended before this task was sent.
  */
@@ -32,7 +32,7 @@ export const OUTCOMES = [
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Whether the operator must still do something after this outcome. */
+/** Whether this outcome still needs action from the operator. */
 export function isBad(outcome: Outcome): boolean {
   return outcome !== 'done' && outcome !== 'unchanged' && outcome !== 'skipped';
 }
@@ -40,9 +40,9 @@ export function isBad(outcome: Outcome): boolean {
 /** The result of an attempted change. Unknown values are null. */
 export interface ChangeResult {
   outcome: Outcome;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   status: number | null;
-  /** The state after the change, if the answer shows it. */
+  /** The state after the change, if the response contains it. */
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
@@ -52,13 +52,13 @@ export interface ChangeResult {
 
 /** The result for one bicycle or alert. */
 export interface Ended extends ChangeResult {
-  /** For a creation, the new bicycle's UUID if the answer shows it. */
+  /** The UUID of a newly created bicycle, if the response contains it. */
   uuid: string | null;
-  /** The name from the input or the answer. */
+  /** The name from the input or the response. */
   name: string | null;
   /** The action. */
   transition?: string;
-  /** The position of a creation in the input, counted from 1. The header does not count. */
+  /** The position of the new bicycle's row in the input, counted from 1 without the header. */
   row?: number;
 }
 
@@ -107,8 +107,8 @@ export const ACTION: Shape<Ended> = {
 };
 
 /**
- * The width that the table reserves for the messages of the service, because a later row may have a
- * longer message.
+ * The width that the table reserves for service messages, because a later row may have a longer
+ * message.
  */
 const MESSAGE_ROOM_COLUMNS = 70;
 
@@ -120,8 +120,8 @@ const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
 ];
 
 /**
- * Describes the table with the results for many bicycles. It only shows bicycles whose change is
- * not done.
+ * Describes the table with the results for many bicycles. It shows only bicycles whose change was
+ * not completed.
  */
 export const ACTIONS: Shape<Ended> = {
   noun: BICYCLE,

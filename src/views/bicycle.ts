@@ -16,7 +16,7 @@ export interface StateLook {
   readonly color: Color | undefined;
   /** The symbol of the state, for output without colours. */
   readonly sign: string;
-  /** The character that marks the state where only ASCII characters can be printed. */
+  /** The character that marks the state when only ASCII characters can be printed. */
   readonly letter: string;
   /** The colour of the state in pictures. It is readable on white and on black. */
   readonly hex: string;
@@ -45,8 +45,8 @@ export function showState(state: unknown): Cell {
 }
 
 /**
- * Formats a value as the text of a cell, without control characters. Null and missing values become
- * `-`. A text that is longer than `mostCharacters` is cut first.
+ * Formats a value as cell text, without control characters. Null and missing values become `-`.
+ * Text that is longer than `mostCharacters` is truncated first.
  */
 export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINITY): Cell {
   return { text: clean((textOf(value) ?? MISSING).slice(0, mostCharacters)) };
@@ -66,8 +66,8 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
 }
 
 /**
- * Returns latitude and longitude in degrees. For people they are rounded, by default to five
- * decimals, which is about a metre. Programs get the numbers as the service sent them.
+ * Returns latitude and longitude in degrees. For people, rounds them to five decimals by default,
+ * which is about a metre. Programs get the service's original numbers.
  */
 export function showPosition(
   latitude: unknown,
@@ -92,7 +92,7 @@ export const ID_DIGITS = 8;
 
 /**
  * Returns the whole UUID for programs, and only its first digits for people unless they asked for
- * whole values. A text that is not a UUID is returned unchanged.
+ * complete values. Returns any other string unchanged.
  */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
@@ -103,13 +103,13 @@ export function showId(uuid: unknown, at: CellContext): Cell {
 }
 
 /**
- * Returns the age of a time for people, and for programs the ISO 8601 text that the service sent.
+ * Formats a time: for people as its age, and for programs as the ISO 8601 string from the service.
  */
 export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 
-/** Returns a column that shows a time from the service. */
+/** Returns a table column that shows a time from the service. */
 export function timeColumn<T>(header: string, field: keyof T & string, keep: number): Column<T> {
   return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }

@@ -1,4 +1,4 @@
-// The dialogs of the board: the transitions to choose from, the question before a change, and texts
+// The dialogs of the board: the transitions to choose from, the question before a change, and text
 // to copy.
 
 import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
@@ -6,7 +6,7 @@ import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
 import { count } from '../terminal/count.js';
 
-/** A transition, and how many of the bicycles may start it. */
+/** A transition, and the number of bicycles that may start it. */
 export interface TransitionChoice {
   readonly name: string;
   readonly allowedCount: number;
@@ -32,8 +32,8 @@ export type BoardDialog =
   | { readonly type: 'text'; readonly title: string; readonly text: string };
 
 /**
- * Returns the lines of a dialog, at most `height` of them. The last line shows the keys. The first
- * line says how many lines do not fit.
+ * Returns at most `height` lines of a dialog. The last line shows the keys. When lines do not fit,
+ * the first line says how many.
  */
 export function dialogLines(
   dialog: BoardDialog,

@@ -51,7 +51,7 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
 const MORE_HINTS = ' …';
 
 /**
- * Returns the key hints that fit, but at least the first one. If some hints do not fit, the text
+ * Returns the key hints that fit, but at least the first one. If some hints do not fit, the line
  * ends with ` …`.
  */
 export function keyHints(hints: readonly string[], width: number): string {
@@ -76,8 +76,8 @@ export function helpLines(
 }
 
 /**
- * Describes the connections. When all are open, one text is enough. Otherwise describes the first
- * one that is not open.
+ * Describes the connections: with a single phrase when all are open, otherwise with the state of
+ * the first one that is not open.
  */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,

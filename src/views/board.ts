@@ -56,7 +56,7 @@ export interface BoardView {
   scroll: number;
   /** The UUIDs of the marked bicycles. */
   marked: ReadonlySet<string>;
-  /** The question or text above the footer. */
+  /** The question or message above the footer. */
   dialog: BoardDialog | undefined;
   /** A line that the footer shows instead of the keys. */
   message: string | undefined;
@@ -90,7 +90,7 @@ export interface BoardInput {
   staleAlerts?: StaleAlerts | undefined;
 }
 
-/** Describes that the list of alerts could not be read in the last attempt. */
+/** Information about the last attempt to read the list of alerts, which failed. */
 export interface StaleAlerts {
   /**
    * When the shown alerts were read, on the monotonic clock. Undefined when the list was never
@@ -100,7 +100,7 @@ export interface StaleAlerts {
   readonly reason: string;
 }
 
-/** The numbers of messages and gaps, for the line about the traffic. */
+/** The numbers of messages and gaps, for the traffic line. */
 export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'downMs'> {
   perSecond: number;
   /** When the last message arrived, on the monotonic clock. */
@@ -119,7 +119,7 @@ export interface BoardFleet {
   rows: readonly Bicycle[];
   /** The number of bicycles that match the filter. */
   matching: number;
-  /** The reason why the filter is not valid. */
+  /** The reason why the filter is invalid. */
   filterProblem?: string | undefined;
   /** The bicycle of the card. */
   card: Bicycle | undefined;
@@ -131,7 +131,7 @@ export interface BoardPlace {
   paint: Paint;
 }
 
-/** The width of the longest state, `unrecoverable`, and of a space. */
+/** The width of the longest state, `unrecoverable`, plus a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
 const GUTTER = '  ';
@@ -151,7 +151,7 @@ export interface BoardNeeds {
   readonly alerts: number;
 }
 
-/** The list has two lines of headings: its own heading, and the headings of its columns. */
+/** The list has two heading lines: its own heading, and the column headings. */
 const LIST_HEADINGS = 2;
 
 /** Returns how many bicycles fit on the board. The caller reads no more bicycles than this. */
@@ -161,7 +161,7 @@ export function bicycleRows(height: number, needs: BoardNeeds): number {
 
 /** The heights of the parts of the board, including their headings. */
 interface BoardHeights {
-  /** The height of the part with the states and, next to them, the bicycles. */
+  /** The height of the section that shows the states and, next to them, the bicycles. */
   readonly top: number;
   readonly changes: number;
   readonly alerts: number;
@@ -222,7 +222,7 @@ function panelLines(input: BoardInput, place: BoardPlace): string[] {
   return fleetLines(input, place);
 }
 
-/** When some lines do not fit, replaces the last visible line by their number. */
+/** When some lines do not fit, replaces the last visible line with their number. */
 function withHiddenSign(
   lines: readonly string[],
   rows: number,
@@ -246,7 +246,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     alerts: input.alerts.length,
   });
   const top = topLines(input, place, heights.top);
-  // The heading of the changes and the blank line above it take two of these rows.
+  // The changes heading and the blank line above it use two of these rows.
   const changeRows = Math.max(0, heights.changes - 2);
   const alertRows = heights.alerts;
   const line = { width, terminal: true, zone: input.zone, paint };
@@ -282,7 +282,7 @@ function changesHeading(
   return ['CHANGES', ...(hidden.length === 0 ? [] : [hidden.join('; ')])].join(GUTTER);
 }
 
-/** Returns the line that says why a comparison is incomplete, or an empty line. */
+/** Returns the line that explains why a comparison is incomplete, or an empty line. */
 function doubtLine({ doubt }: BoardInput, { width, paint }: BoardPlace): string {
   if (doubt === undefined) return '';
   const text = `the comparison after the last gap is not complete: ${clean(doubt)}`;
@@ -325,7 +325,9 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
-/** Keeps as many rows as fit. If some do not fit, the last row says how many states are hidden. */
+/**
+ * Keeps as many rows as fit. If some do not fit, the last row shows the number of hidden states.
+ */
 function hideRows(lines: readonly string[], rows: number, width: number): readonly string[] {
   if (lines.length <= rows || rows < 2) return lines;
   const hidden = lines.length - rows + 1;
@@ -365,7 +367,7 @@ function statesHeading({ known, total, isWhole }: BoardFleet): string {
 
 /**
  * Returns a row for each documented state, followed by rows for other states. The counts are marked
- * as incomplete while some bicycles are not known.
+ * as incomplete while some bicycles are still unknown.
  */
 function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint): string[] {
   const states = [...new Set<string>([...BICYCLE_STATES, ...[...counts.keys()].sort()])];
@@ -433,8 +435,8 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
 }
 
 /**
- * Returns the number of open alerts of a bicycle among the newest alerts; undefined when there are
- * none.
+ * Returns how many of the newest alerts are open alerts for the bicycle, or undefined when there
+ * are none.
  */
 function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
   const wanted = textOf(uuid)?.toLowerCase();
@@ -445,8 +447,7 @@ function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
 }
 
 /**
- * Returns the lines of the card of one bicycle. The first line is its name, and the others are all
- * its known fields.
+ * Returns the lines of one bicycle's card: its name on the first line, then all its known fields.
  */
 function cardLines(
   { fleet: { card }, alerts, nowMs, zone }: BoardInput,
@@ -473,8 +474,8 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
   const hints = view.panel.type === 'fleet' ? FLEET_HINTS : CARD_HINTS;
-  // The footer shows the result of an action in place of the connection. The next key shows the
-  // connection again.
+  // The footer shows the result of an action instead of the connection state. The next keypress
+  // restores the connection state.
   if (view.message !== undefined && !view.isTyping) {
     const { mark, text: line } = splitMark(view.message);
     const shown = cut(clean(line), width);

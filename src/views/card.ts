@@ -28,13 +28,13 @@ export interface CardContent {
 
 export interface OpenAlerts {
   count: number;
-  /** Whether the count includes all alerts and not only the newest ones. */
+  /** Whether the count includes all alerts, not just the newest. */
   isWhole: boolean;
 }
 
 export type CardChange = Pick<HistoryRow, 'at' | 'field' | 'old' | 'new'>;
 
-/** Values that are longer than this are cut. `--json` shows the whole values. */
+/** Longer values are truncated. `--json` shows the full values. */
 const LONGEST_VALUE_CHARACTERS = 500;
 const LONGEST_FIELD_CHARACTERS = 100;
 

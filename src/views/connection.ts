@@ -68,8 +68,8 @@ export function iso(at: number | undefined): string | null {
 }
 
 /**
- * Returns the line of an event for people, without control characters and newline. Undefined for
- * events that are not printed.
+ * Returns the human-readable line for an event, without control characters or a newline. Undefined
+ * for events that are not printed.
  */
 export function streamLine(
   event: StreamEvent,
@@ -99,7 +99,7 @@ export function streamLine(
   }
 }
 
-/** Says that fleet waits for less time than the service asked for. */
+/** Reports that fleet waits for less time than the service asked for. */
 export function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined
     ? ''
@@ -115,8 +115,8 @@ export function errorFields(error: FleetError): {
 }
 
 /**
- * Returns an event for programs as the object of a JSON line. Returns undefined for messages, which
- * go to stdout.
+ * Returns the JSON line object for an event. Returns undefined for messages, which are printed on
+ * stdout.
  */
 export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
   if (event.type === 'message' || event.type === 'resync') return undefined;
@@ -162,8 +162,7 @@ function gapFields(gap: Gap): { [field: string]: unknown } {
 }
 
 /**
- * Returns texts such as `2 changes caught up` and `1 bicycle gone`. Leaves out counts that are
- * zero.
+ * Returns phrases such as `2 changes caught up` and `1 bicycle gone`. Omits counts that are zero.
  */
 export function describeFound(changes: number, unknown: number, gone: number): string[] {
   return [

@@ -1,4 +1,4 @@
-// Counts bicycles and alerts by group. No other file decides which value a bicycle has in a group.
+// Counts bicycles and alerts by group. Only this file decides which value a bicycle has in a group.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -20,8 +20,8 @@ type Counts = Map<string, number>;
 const NONE = '(none)';
 
 /**
- * For each group that fleet defines, a function that returns the value of a bicycle. All other
- * groups are names of fields.
+ * For each group that fleet defines, a function that returns a bicycle's value. All other groups
+ * are field names.
  */
 const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
   state: ({ state }) => nameOf(state),
@@ -72,7 +72,7 @@ export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
   return rowsOf('open alerts by type', counts);
 }
 
-/** Whether fleet defines the group, such as `charge`. Any other group is the name of a field. */
+/** Whether fleet defines the group, such as `charge`. Any other group name is a field name. */
 export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
@@ -87,8 +87,8 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
 }
 
 /**
- * Values are cut to this many characters. Longer values that begin with the same text are counted
- * together.
+ * Values are truncated to this many characters. Longer values that start with the same text are
+ * counted together.
  */
 const LONGEST_NAME_CHARACTERS = 200;
 

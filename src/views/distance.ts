@@ -1,5 +1,4 @@
-// Computes the distance between two places. Defines the column DISTANCE, which lists with an area
-// have.
+// Computes the distance between two places. Defines the DISTANCE column of lists with an area.
 
 import { greatCircleMetres } from '../globe/projection.js';
 import type { ListedItem, Shape } from '../terminal/formats.js';
@@ -20,7 +19,7 @@ export interface Placed {
 }
 
 /**
- * Returns the distance between two places on a great circle in metres, or undefined when a place is
+ * Returns the great-circle distance between two places in metres, or undefined when a place is
  * missing.
  */
 export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {

@@ -21,7 +21,7 @@ export interface EndingsOptions {
 const MOST_LISTED = 50;
 
 /**
- * Matches the beginning of an error message that names the bicycle or alert. The beginning is
+ * Matches the part at the start of an error message that names the bicycle or alert. This part is
  * removed, because the bicycles are listed below the reason.
  */
 const SUBJECT =

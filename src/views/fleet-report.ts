@@ -1,4 +1,4 @@
-// Formats the figures of `fleet report` for people: their names, their values with units, and their
+// Formats the numbers of `fleet report` for people: their names, their values with units, and their
 // marks.
 
 import { MISSING } from '../terminal/values.js';

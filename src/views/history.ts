@@ -14,10 +14,13 @@ export interface HistoryRow {
   transition: string | null;
   /** The author, by name if known. */
   by: string | null;
-  /** The source of the entry: `service`, or for a change from a mirror `push` or `list`. */
+  /** The source of the entry: `service`, or `push` or `list` for a change from a mirror. */
   source: string | null;
   version: unknown;
-  /** Describes a gap and its length, or says that the bicycle appeared in the list or left it. */
+  /**
+   * Describes a gap and its length, or says that the bicycle appeared in the list or disappeared
+   * from it.
+   */
   note: string | null;
 }
 

@@ -17,8 +17,8 @@ export interface JournalReport {
 const NARROWEST_COLUMN = 10;
 const WIDEST_COLUMN = 60;
 /**
- * Only this many characters of a text are measured, because a text of this length already needs the
- * maximum width of a column.
+ * Only this many characters of a value are measured, because a value of this length already needs
+ * the maximum column width.
  */
 const MEASURED_CHARACTERS = 200;
 

@@ -4,11 +4,11 @@ import type { Shape } from '../terminal/formats.js';
 import { type ChangeResult, showOutcome } from './action.js';
 import { showId, timeColumn } from './bicycle.js';
 
-/** A row about one request. The values of the answer are null when there was no answer. */
+/** A row about one request. The response values are null when there was no response. */
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
-  /** The position of a creation in its file. */
+  /** The position of a created bicycle in its file. */
   row?: number;
   name: string | null;
   /**

@@ -18,7 +18,7 @@ export interface OverTimeRow {
   readonly alerts: number | null;
   /** The share of the time for which the mirror has data, in percent. */
   readonly coverage: number;
-  /** Whether the mirror has recorded every change in this time. */
+  /** Whether the mirror has recorded every change during this time. */
   readonly certain: boolean;
 }
 
@@ -34,12 +34,12 @@ export const COUNT_LABELS: { readonly [name in OverTimeCount]: string } = {
 };
 
 const BAR_COLUMNS = 20;
-/** The character for the part of a bar that represents the time without data in the mirror. */
+/** The bar character for times without data in the mirror. */
 const HATCH = '╱';
 
 /**
  * Formats a count: `-` when it is unknown, and with a mark when it is uncertain. Gaps in the mirror
- * do not make counts of alerts uncertain.
+ * do not make alert counts uncertain.
  */
 export function showCount(row: OverTimeRow, name: OverTimeCount): string {
   const value = row[name];
@@ -48,8 +48,8 @@ export function showCount(row: OverTimeRow, name: OverTimeCount): string {
 }
 
 /**
- * Returns the columns of the table. With `hasBars`, it also has a column with bars and fits a
- * terminal.
+ * Returns the columns of the table. With `hasBars`, the table fits the terminal and has an
+ * additional column of bars.
  */
 export function overTimeShape(
   { by, rows }: { readonly by: string; readonly rows: readonly OverTimeRow[] },
@@ -97,7 +97,7 @@ export function overTimeShape(
 }
 
 /**
- * Returns a bar for the number of rentals. A hatched part stands for the share of time without
+ * Returns a bar for the number of rentals. A hatched part represents the share of time without
  * data.
  */
 function barCell({ rentals, coverage }: OverTimeRow, most: number): Cell {

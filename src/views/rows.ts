@@ -8,7 +8,8 @@ import type { Shape } from '../terminal/formats.js';
 import type { Cell, Column } from '../terminal/table.js';
 
 /**
- * A cell with the width to which it is cut or padded. Without `width` it is neither cut nor padded.
+ * A cell and the width to which it is truncated or padded. Without `width`, the cell stays
+ * unchanged.
  */
 export interface PlacedCell extends Cell {
   width?: number | undefined;
@@ -27,7 +28,7 @@ export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
 }
 
 export interface RowsOptions {
-  /** The number of columns to which rows are cut; undefined when nothing is cut. */
+  /** The number of columns to which rows are truncated; undefined when rows are not truncated. */
   width: number | undefined;
   paint: Paint;
   /** The current time in milliseconds since the epoch, from which ages are computed. */

@@ -19,17 +19,17 @@ const GUTTER_COLUMNS = 3;
 /** These groups are drawn in the right column, because their values have short names. */
 const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
-/** The maximum width of the left column. It has room for the longest type of alert and a bar. */
+/** The maximum width of the left column. It has room for the longest alert type and a bar. */
 const LONGEST_LEFT_WIDTH = 60;
-/** The width in columns of a count, and of a percentage. */
+/** The column widths of a count and of a percentage. */
 const COUNT_COLUMNS = 6;
 const PERCENT_COLUMNS = 7;
 const LONGEST_BAR_COLUMNS = 20;
-/** A shorter bar is not drawn, because it would show too little. */
+/** The minimum length of a bar. A shorter bar would show too little, so it is not drawn. */
 const SHORTEST_BAR_COLUMNS = 4;
 
 /**
- * The groups may use at least this many rows, even when the terminal has fewer. A few of these rows
+ * The minimum number of rows for the groups, even when the terminal has fewer. A few of these rows
  * stay free for the total and the prompt.
  */
 const USUAL_HEIGHT = 24;
@@ -61,7 +61,7 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
   const count = Math.max(left.length, right.length);
   return Array.from({ length: count }, (_, index) => {
     const line = left[index] ?? '';
-    // The escape sequences for colours take up no columns on the screen.
+    // Colour escape sequences do not take up columns on the screen.
     const missing = Math.max(0, leftWidth - widthOf(stripVTControlCharacters(line)));
     const gap = ' '.repeat(missing + GUTTER_COLUMNS);
     return `${line}${gap}${right[index] ?? ''}`;
@@ -69,8 +69,8 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
 }
 
 /**
- * When the groups need too many lines, combines the least frequent values of the last group into
- * one line.
+ * When the groups need too many lines, combines the last group's least frequent values into one
+ * line.
  */
 function limitLast(groups: readonly Group[], most: number): Group[] {
   const needed = groups.reduce((sum, [, rows]) => sum + rows.length + 2, -1);

@@ -29,8 +29,7 @@ export type ShownEntry =
       before: Bicycle | undefined;
       after: Bicycle;
       /**
-       * The fields whose values differ. Leaves out fields such as `modified` that only the service
-       * uses.
+       * The fields whose values differ. Omits fields such as `modified` that only the service uses.
        */
       fields: readonly string[];
       crossing?: Crossing | undefined;
@@ -89,8 +88,8 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
 ];
 
 /**
- * Fields with measured values. Lists of changes leave them out, because they repeat the place or
- * only show that a message arrived.
+ * Fields with measured values. Lists of changes omit them, because they repeat the place or only
+ * show that a message arrived.
  */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
@@ -104,7 +103,7 @@ export const MEASUREMENTS: readonly string[] = [
 
 /**
  * The maximum number of field names in a line, the maximum length of a field name, and the maximum
- * length of a text.
+ * length of text.
  */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
@@ -117,7 +116,7 @@ const TEXT_CHARACTERS = 10_000;
 const PLACE_DECIMALS = 4;
 
 /**
- * A bicycle that has moved less than this counts as standing still, because satellite positions are
+ * A bicycle that has moved less than this is treated as stationary, because satellite positions are
  * not more precise.
  */
 const STANDSTILL_METRES = 5;
@@ -196,7 +195,9 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** The charge; undefined without one. The description of the change may then use its space. */
+  /**
+   * The charge; undefined when there is none. The description of the change may then use its space.
+   */
   charge?: Cell;
   place?: Cell;
   /** The time at which fleet received the message. Only set with `-o wide`. */
@@ -209,7 +210,7 @@ function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
   return { ...textCell(uuid), color: 'gray' };
 }
 
-/** Returns the mark that a late or caught-up change has in its line. */
+/** Returns the mark for a late or caught-up change. */
 function markOf(entry: ShownEntry): string | undefined {
   const mark =
     entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;

@@ -50,7 +50,7 @@ test.each([
   ['retire', 0, 1],
   ['y', 2, 0],
 ])(
-  '`bicycles act retire` shows the state and position of a single bicycle and asks for the word "retire": %s',
+  '`bicycles act retire` describes a single bicycle before it asks for confirmation: %s',
   async (typed, code, count) => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
@@ -69,7 +69,7 @@ test.each([
 );
 
 describe('outcomes', () => {
-  test('prints one JSON line for each done or refused action and exits with 9', async () => {
+  test('prints one JSON line for each completed or refused action and exits with 9', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [good = '', bad = ''] = [
       ...inState(sandbox, 'available', 1),
@@ -124,7 +124,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('accepts a name or the beginning of a UUID as the bicycle, and prints its name and state', async () => {
+  test('accepts a name or a UUID prefix for the bicycle', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
       const name = sandbox.bicycle(uuid)?.name ?? '';
@@ -139,7 +139,7 @@ describe('outcomes', () => {
     expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
   });
 
-  test('prints all results with -o csv, but only the UUIDs of the bicycles that changed with -o uuid', async () => {
+  test('-o csv prints all results, and -o uuid prints only the changed bicycles', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = ''] = inState(sandbox, 'available', 2);
     const [bad = ''] = inState(sandbox, 'lost', 1);
@@ -155,14 +155,14 @@ describe('outcomes', () => {
     );
   });
 
-  test('runs the program of --jq on each result', async () => {
+  test('runs the --jq program on each result', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const uuids = inState(sandbox, 'available', 2);
     const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
     expect(stdout).toBe('done\ndone\n');
   });
 
-  test('sends all requests more slowly after a 429, and none of them fails', async () => {
+  test('slows down all requests after a 429', async () => {
     const sandbox = await openSandbox({
       bicycles: 100,
       faults: [{ kind: 'error', status: 429, share: 1, times: 3 }],
@@ -174,7 +174,7 @@ describe('outcomes', () => {
     expect(countOutcomes(results)).toEqual({ done: 20 });
     // Retry-After: 1 delays all requests and is reported once.
     expect(performance.now() - startedAt).toBeGreaterThan(990);
-    expect(stderr.match(/the service asks to slow down; waiting/g)).toHaveLength(1);
+    expect(stderr.match(/the service asks fleet to slow down; waiting/g)).toHaveLength(1);
     for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     const pause = sandbox.requests.filter(({ method }) => method === 'POST');
     const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
@@ -186,9 +186,9 @@ describe('outcomes', () => {
   });
 });
 
-describe('errors that stop a run of `bicycles act`', () => {
+describe('errors that stop `bicycles act`', () => {
   test.each([401, 403])(
-    'stops sending after HTTP %i, lists the bicycles that were not sent and exits with 4',
+    'stops after HTTP %i, lists the unsent bicycles and exits with 4',
     async (status) => {
       let asked = 0;
       const { env } = await openServer((response) => {
@@ -220,7 +220,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
   });
 
-  test('--fail-fast stops the run at the first action that is not done', async () => {
+  test('--fail-fast stops the run at the first action that does not succeed', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const good = inState(sandbox, 'available', 5);
@@ -287,7 +287,7 @@ describe('errors that stop a run of `bicycles act`', () => {
 
   test.each([
     [[A, B], 'SIGTERM', 143, '2 bicycles: 2 unknown in '],
-    [[A], 'SIGINT', 130, 'whether it was carried out is unknown'],
+    [[A], 'SIGINT', 130, 'it is unknown whether the request was carried out'],
   ] as const)(
     'waits one second for a silent service after a signal and reports the unanswered requests: %j',
     async (uuids, signal, code, words) => {
@@ -327,7 +327,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     },
   );
 
-  test('stops reading an endless stdin at Ctrl-C or after a million rows', async () => {
+  test('stops reading an endless stdin on Ctrl-C or after a million rows', async () => {
     const sandbox = await openSandbox({ bicycles: 20 });
     const startAct = (interruptedAt: number) => {
       const signals = new EventEmitter();
@@ -381,7 +381,7 @@ describe('errors that stop a run of `bicycles act`', () => {
   });
 });
 
-describe('input of `bicycles act`', () => {
+describe('`bicycles act` input', () => {
   test('reads UUIDs, links and JSON lines from stdin and ignores duplicate bicycles', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
@@ -410,17 +410,14 @@ describe('input of `bicycles act`', () => {
     [`uuid,name\n${A},"Ada\nBea" x`, 'line 2 of stdin: text after a closing quote'],
     ['{"uuid":7}', 'line 1 of stdin: "uuid" is missing or not a UUID'],
     ['{"uuid"', 'line 1 of stdin: incomplete JSON'],
-  ])(
-    'rejects an input line with %s, prints its line number and sends nothing',
-    async (stdin, words) => {
-      const sandbox = await openSandbox({ bicycles: 10 });
-      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
-      expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-      expect(posts(sandbox)).toBe(0);
-    },
-  );
+  ])('rejects an input line with %s and prints its line number', async (stdin, words) => {
+    const sandbox = await openSandbox({ bicycles: 10 });
+    const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect(posts(sandbox)).toBe(0);
+  });
 
-  test('takes linear time to reject an unclosed quote that 100,000 lines follow', async () => {
+  test('rejects an unclosed quote in linear time', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
     const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
@@ -502,7 +499,7 @@ describe('input of `bicycles act`', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  test('adds the values of --field to the request body after the type', async () => {
+  test('adds --field values to the request body after the type', async () => {
     const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
     await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], {
       env,
@@ -511,7 +508,7 @@ describe('input of `bicycles act`', () => {
   });
 });
 
-describe('confirmation of `bicycles act`', () => {
+describe('`bicycles act` confirmation', () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9/api', FLEET_TOKEN: 't' };
 
   test.each([
@@ -519,7 +516,7 @@ describe('confirmation of `bicycles act`', () => {
     [['-', 'rent'], `${A}\n${B}`],
     [[A, 'retire'], undefined],
     [[A, B, 'rent', '--no-input'], undefined],
-  ])('exits with 2 without --yes when stdin is not a terminal: %j', async (args, stdin) => {
+  ])('requires --yes when stdin is not a terminal: %j', async (args, stdin) => {
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], {
       env,
       ...(stdin === undefined ? {} : { stdin }),
@@ -544,7 +541,7 @@ describe('confirmation of `bicycles act`', () => {
     };
   }
 
-  test('the question shows transition, number, names, address and profile', async () => {
+  test('the confirmation prompt shows the transition, the bicycles, the URL and the profile', async () => {
     const { stderr, url, names, code, done } = await answer(['take_over'], 'y\r');
     expect(stderr).toContain(
       `Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`,
@@ -557,7 +554,7 @@ describe('confirmation of `bicycles act`', () => {
     expect(await answer(['retire'], 'y\r')).toMatchObject({ code: 2, done: 0 });
   });
 
-  test('the confirmation question shows the names of bicycles that come from JSON lines', async () => {
+  test('the confirmation prompt shows the names of bicycles from JSON lines', async () => {
     const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
     const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
     expect(stderr).toContain(
@@ -604,7 +601,7 @@ describe('confirmation of `bicycles act`', () => {
   });
 });
 
-test('redraws the progress line and erases it at the end; --quiet draws no progress line', async () => {
+test('redraws the progress line and erases it when the run ends', async () => {
   const sandbox = await openSandbox({
     bicycles: 100,
     faults: [{ kind: 'latency', milliseconds: 100 }],
@@ -623,7 +620,7 @@ test('redraws the progress line and erases it at the end; --quiet draws no progr
   expect((await run(['--quiet'])).stderr).toBe('');
 });
 
-test('creates no journal when no URL is configured', async () => {
+test('does not create a journal when no URL is configured', async () => {
   const path = join(newFolder(), 'j.jsonl');
   const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_TOKEN: 'x' };
   const { code } = await runFleet(['bicycles', 'act', '-', 'reserve', '--yes', '--journal', path], {

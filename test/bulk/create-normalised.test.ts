@@ -72,7 +72,7 @@ test.each(
     (['interface', 'observed'] as const).map((service) => [name, service, store] as const),
   ),
 )(
-  'creates nothing twice after lost answers at a service that %s (%s)',
+  'never creates a bicycle twice after lost responses from a service that %s (%s)',
   async (_name, service, store) => {
     const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
     const sandbox = await openSandbox({ bicycles: 5, service, storedText: store, faults });
@@ -89,7 +89,7 @@ test.each(
   },
 );
 
-test('reports an unanswered creation as done when the service stores names as sent and lists the bicycle', async () => {
+test('reports an unanswered create request as done when the service lists the bicycle', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults });
   const file = await fileOf([{ name: 'Ada' }, { name: 'Bea' }]);
@@ -101,7 +101,7 @@ test('reports an unanswered creation as done when the service stores names as se
   expect(sandbox.bicycles()).toHaveLength(7);
 });
 
-test('reports a creation as unknown when the service says "already exists" after a lost answer, also when the run is resumed', async () => {
+test('reports a create request as unknown when the service rejects its resend as a duplicate', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults: [...faults, { kind: 'trim' }] });
   const file = await fileOf([{ name: 'Ada ' }, { name: ' Bea' }]);
@@ -134,7 +134,7 @@ function dateOf({ headers }: Response): { date: string } {
   return { date: headers.get('date') ?? '' };
 }
 
-test('a resumed run creates no bicycle twice after kill -9 between a request and its answer', async () => {
+test('a run resumed after kill -9 does not create a bicycle twice', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const command = { sandbox, file: await fileOf(ROWS), journal: newJournal() };
   const env = { ...(await environment(sandbox)), FLEET_BASE_URL: await openSilentGateway(sandbox) };
@@ -153,7 +153,7 @@ test('a resumed run creates no bicycle twice after kill -9 between a request and
   expect(outcomes.filter((one) => one !== 'unknown' && one !== 'done')).toEqual([]);
 });
 
-test('reports a creation as done with a notice when the service changed the name', async () => {
+test('reports a created bicycle as done even when the service changed its name', async () => {
   const sandbox = await openSandbox({ bicycles: 5, storedText: (text) => text.toUpperCase() });
   const command = { sandbox, file: await fileOf([{ name: 'Ada' }]), journal: newJournal() };
   const { code, outcomes, stderr } = await create(command);

@@ -26,7 +26,7 @@ function doubtAbout(uuid: string): Doubt {
   } as unknown as Doubt;
 }
 
-test('finds an alert that moved to an earlier page because another alert was deleted during the read', async () => {
+test('finds an alert that moves to an earlier page during the read', async () => {
   const alerts = Array.from({ length: 30 }, (_, index) => ({
     uuid: uuidOf(index),
     state: 'resolved',

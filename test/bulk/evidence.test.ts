@@ -243,7 +243,7 @@ test.each(CASES)(
   },
 );
 
-test('asks the user about unknown outcomes when the token may act on bicycles but not list them', async () => {
+test('reports an outcome as unknown when the token cannot list bicycles', async () => {
   const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
   const client = {
     send: refuse,
@@ -267,7 +267,7 @@ const NO_ENTRY = {
   atMs: null,
 } as const;
 
-describe('unknown outcomes of creations', () => {
+describe('unknown outcomes of create requests', () => {
   const body = { name: 'Ada', organization: 'o', serial_number: '7' };
   const empty: Start = { newest: null, isEmpty: true, date: NOON, user: [] };
   const silent: Start = { newest: null, isEmpty: false, date: NOON, user: [] };
@@ -323,7 +323,7 @@ describe('unknown outcomes of creations', () => {
   });
 });
 
-test('decides which of two times is earlier only when their precision allows it', () => {
+test('compares two times only when their precision allows it', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

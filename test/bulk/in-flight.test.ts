@@ -21,7 +21,7 @@ async function open(most: number, asked: number) {
   return { gate, answers, over };
 }
 
-test('starts requests up to the limit, and another one when a request ends', async () => {
+test('starts requests up to the limit, and starts the next one when a request ends', async () => {
   const { gate, answers } = await open(8, 20);
   expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
   gate.leave(true);
@@ -29,7 +29,7 @@ test('starts requests up to the limit, and another one when a request ends', asy
   expect([answers.length, gate.inFlight()]).toEqual([9, 8]);
 });
 
-test('raises the limit by one after each successful round that follows a pause, up to the maximum', async () => {
+test('raises the limit by one after each successful round, up to the maximum', async () => {
   const clock = openFastClock();
   const gate = openGate({ most: 3, clock, over: NEVER, say: () => {} });
   await gate.enter();
@@ -45,7 +45,7 @@ test('raises the limit by one after each successful round that follows a pause, 
   expect([inFlight[0], inFlight[1], Math.max(...inFlight), inFlight.at(-1)]).toEqual([1, 2, 3, 3]);
 });
 
-test('a pause delays all requests and halves the limit once, even when several requests in flight ask for it', async () => {
+test('a pause delays all requests and halves the limit only once', async () => {
   const clock = openFastClock();
   const said: string[] = [];
   const say = (line: string) => void said.push(line);
@@ -75,7 +75,7 @@ test('delays all requests after the third consecutive failure', async () => {
   clock.stop();
 });
 
-test('starts no waiting request after the run has ended', async () => {
+test('does not start a waiting request after the run has ended', async () => {
   const { gate, answers, over } = await open(1, 3);
   over.abort();
   await new Promise(setImmediate);
@@ -107,7 +107,7 @@ async function simulate(fails: (busy: number) => boolean) {
   return { seconds: clock.monotonicMs() / 1000, failedShare: failures / 1066 };
 }
 
-test('a run in which 3 % of the requests fail takes less than 9 s, compared to 6.8 s without failures', async () => {
+test('a run in which 3 % of the requests fail takes less than 9 s', async () => {
   const random = createRandom(3);
   expect((await simulate(() => random() < 0.03)).seconds).toBeLessThan(9);
 });

@@ -59,7 +59,7 @@ const outcomesOf = (stdout: string) =>
     ]),
   );
 
-describe('a run that was suspended between writing the journal and sending the request', () => {
+describe('a run suspended before it sends a request', () => {
   /**
    * Makes the clock jump after a request was announced and the journal was checked, before the
    * bytes leave. `meanwhile` runs at that moment. The check itself reads the clock once.
@@ -82,7 +82,7 @@ describe('a run that was suspended between writing the journal and sending the r
     };
   }
 
-  test('a suspended run sends nothing when another run took over its journal', async () => {
+  test('a suspended run sends nothing after another run took over its journal', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const clock = openSleeper(path, (journal) => {
@@ -106,7 +106,7 @@ describe('a run that was suspended between writing the journal and sending the r
     expect(code).toBe(10);
   });
 
-  test('a run that was suspended, and that no other run replaced meanwhile, reports this and sends each request once', async () => {
+  test('a suspended run that still owns its journal sends each request once', async () => {
     const found =
       /this process was stopped for 60\.\d s; checking that no other run took over the journal/;
     // On a busy machine, a heartbeat can be the second reading of the clock. Then the run is
@@ -141,7 +141,7 @@ describe('a journal on a slow disk', () => {
   }
 
   test.each([150, 250, 600])(
-    'a disk flush of %d ms delays the run and is reported once, on a clock that is ten times faster',
+    'a disk flush of %d ms delays the run and is reported once',
     async (milliseconds) => {
       await slowDown(milliseconds);
       const { act, posts } = await openService();
@@ -156,7 +156,7 @@ describe('a journal on a slow disk', () => {
     },
   );
 
-  test('a run on a slow disk sends nothing twice when a second run takes over its journal', async () => {
+  test('never sends a request twice when another run takes over on a slow disk', async () => {
     await slowDown(400);
     const { act, posts } = await openService();
     const path = newJournal();
@@ -170,7 +170,7 @@ describe('a journal on a slow disk', () => {
   });
 });
 
-describe('a journal that another program changed', () => {
+describe('a journal changed by another program', () => {
   const changes: [string, (lines: string[]) => string[], RegExp][] = [
     [
       'an outcome was edited',
@@ -210,7 +210,7 @@ describe('a journal that another program changed', () => {
   ];
 
   test.each(changes)(
-    'refuses a journal with %s and sends nothing, unless --unknown resend is given',
+    'refuses a journal with %s unless --unknown resend is given',
     async (_case, change, why) => {
       const path = newJournal();
       const { act, posts } = await openService();
@@ -250,7 +250,7 @@ describe('a journal that another program changed', () => {
       (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
     );
 
-    test('refuses a truncated journal whose counter file shows more records, unless --unknown resend is given', async () => {
+    test('refuses a journal that has fewer records than its counter file shows', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       expect((await act([...many, '--journal', path])).code).toBe(0);
@@ -268,7 +268,7 @@ describe('a journal that another program changed', () => {
       expect((await act([...many, '--journal', path])).code).toBe(0);
     });
 
-    test('a journal is refused with an explanation when only its counter file remains', async () => {
+    test('reports a missing journal when only its counter file remains', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       await act([A, B, '--journal', path]);
@@ -288,7 +288,7 @@ describe('a journal that another program changed', () => {
       expect((await act([A, B, '--journal', path])).code).toBe(0);
     });
 
-    test('a truncated journal is detected by its counter file when the journal was renamed', async () => {
+    test('detects a truncated journal that is opened through a symlink', async () => {
       const path = newJournal();
       const link = newJournal();
       const { act } = await openService();
@@ -309,7 +309,7 @@ describe('a journal that another program changed', () => {
       expect([code, stderr]).toEqual([0, expect.stringContaining('a journal that loses its end')]);
     });
 
-    test('a run does not overwrite another file that has the name of its counter file', async () => {
+    test('a run does not overwrite an unrelated file in place of its counter file', async () => {
       const path = newJournal();
       const { act } = await openService();
       await writeFile(`${path}.count`, 'my own notes\n');
@@ -332,7 +332,7 @@ describe('a journal that another program changed', () => {
     );
   });
 
-  test('refuses a journal with times in the future and sends nothing, unless --unknown resend is given', async () => {
+  test('refuses a journal with times in the future unless --unknown resend is given', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const nextYear = () => Date.now() + 366 * 86_400_000;
@@ -391,7 +391,7 @@ describe('a journal that another program changed', () => {
 });
 
 test.each([408, 409, 423, 425, 499])(
-  'sends a request again after HTTP %d, because the service did not carry out the change',
+  'a resumed run sends a change again after HTTP %d',
   async (status) => {
     const path = newJournal();
     const { act, posts } = await openService([status]);
@@ -405,7 +405,7 @@ test.each([408, 409, 423, 425, 499])(
 
 describe('gateway errors after a change was sent', () => {
   test.each([502, 503, 504, 524])(
-    'records a change as unknown after HTTP %d, and does not send it again before the user decides',
+    'records a change as unknown after HTTP %d and does not resend it',
     async (status) => {
       const path = newJournal();
       const { act, posts } = await openService([status]);
@@ -435,13 +435,13 @@ describe('gateway errors after a change was sent', () => {
       'check before you retry',
     ],
   ])(
-    'a change exits with 8 after a 503 because its outcome is unknown, %s',
+    'exits with 8 after a 503 because the outcome of the change is unknown (%s)',
     async (_case, args, hint) => {
       const { env, asked } = await openServer((response) =>
         sendJson(response, 503, { detail: 'upstream' }),
       );
       const { code, stderr } = await runFleet(args, { env });
-      expect(stderr).toContain('whether it was carried out is unknown');
+      expect(stderr).toContain('it is unknown whether the request was carried out');
       expect(stderr).not.toContain('try again later');
       expect(stderr).toContain(hint);
       if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
@@ -451,7 +451,7 @@ describe('gateway errors after a change was sent', () => {
 });
 
 test.each([500, 302, 200])(
-  'acts on bicycles when `/me/` returns HTTP %d or does not name the user',
+  'acts on bicycles even when `/me/` returns HTTP %d without a user',
   async (status) => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked }) => {
@@ -465,7 +465,7 @@ test.each([500, 302, 200])(
 );
 
 describe('`journal show`', () => {
-  test('prints one row per bicycle with the source of its outcome, and a summary', async () => {
+  test('prints a summary and one row per bicycle', async () => {
     const path = newJournal();
     const result = {
       status: 200,
@@ -538,7 +538,7 @@ describe('`journal show`', () => {
     '1 done, 1 unknown',
   ];
 
-  test('writes a report with user, command, URL, times, runs, counts and rows to run.html', async () => {
+  test('writes an HTML report with the details of the run', async () => {
     const path = await makeResumedJournal();
     const file = `${path}.html`;
     const { code } = await runFleet(['journal', 'show', path, '--file', file]);
@@ -575,7 +575,7 @@ describe('`journal show`', () => {
     expect((wide?.data ?? []).flat()).toContain('REQUEST');
   });
 
-  test('the report of an edit shows the values before and after it', async () => {
+  test('the report of an edit shows the old and new values', async () => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked, body }) => {
       if (method === 'PATCH') return sendJson(response, 200, { uuid: A, ...JSON.parse(body) });
@@ -590,7 +590,7 @@ describe('`journal show`', () => {
     expect(await readFile(file, 'utf8')).toContain('<td>note: old</td><td>note: new</td>');
   });
 
-  test('`journal show` exits with 2 for a missing file, an empty file and a file that is not a journal', async () => {
+  test('`journal show` exits with 2 for a missing, empty or invalid file', async () => {
     const path = newJournal();
     expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
     await writeFile(path, '');
@@ -602,7 +602,7 @@ describe('`journal show`', () => {
     });
   });
 
-  test('a resumed run reports at its end what the earlier run did, and lists it with -o wide', async () => {
+  test('a resumed run summarizes the results of the earlier run', async () => {
     const path = newJournal();
     const { act } = await openService([425]);
     await act([A, B, C, '--journal', path, '--concurrency', '1']);

@@ -93,7 +93,7 @@ describe('reading a journal', () => {
     after: 1,
   });
 
-  test('reads a journal that is cut off at any byte up to its last complete line', () => {
+  test('reads a truncated journal up to its last complete line', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
         const lines = [HEADER, CLAIM, ...numbered(records, 2)].map((one) => Buffer.from(one));
@@ -122,7 +122,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('ignores a last line that a crash truncated, but reports damage in other lines', () => {
+  test('ignores a truncated last line but reports damage in other lines', () => {
     const [a = '', b = ''] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -151,7 +151,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('a journal that was written for a plan names that plan', () => {
+  test('rejects a plan file and says where its journal is', () => {
     const plan = '{"fleet_plan":true,"format":1}\n';
     expect(() => readJournal(Buffer.from(plan), 'a.plan')).toThrow(
       expect.objectContaining({
@@ -164,11 +164,11 @@ describe('reading a journal', () => {
   test.each([1, 2, 'x'])('the error for a journal of version %j names this version', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
-      `the journal j has version ${version}, and this version of fleet reads version 3`,
+      `the journal j has version ${version}, but this version of fleet reads only version 3`,
     );
   });
 
-  test('ignores requests that a run recorded after it lost the lock of the journal, but keeps its recorded answers', () => {
+  test('ignores requests that a run recorded after it lost the journal lock', () => {
     const [a = '', b, answered] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -195,7 +195,7 @@ describe('reading a journal', () => {
   });
 });
 
-test('the run with the first claim owns a journal, unless it released the journal or is recorded as dead', () => {
+test('the run with the first claim owns a journal until it ends or is recorded as dead', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -226,7 +226,7 @@ test('the run with the first claim owns a journal, unless it released the journa
 });
 
 test.each([-1e15, 0, 1e15, 1500])(
-  'waits at most a few intervals for the next heartbeat when the interval is %d ms',
+  'limits a recorded heartbeat interval of %d ms to between 1.5 s and 60 s',
   (beat_ms) => {
     const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
     expect(beatMs).toBeGreaterThanOrEqual(1500);
@@ -235,7 +235,7 @@ test.each([-1e15, 0, 1e15, 1500])(
 );
 
 describe('opening a journal', () => {
-  test('a record is on the disk before its promise resolves, and follows a truncated line on a new line', async () => {
+  test('writes each record to disk before its promise resolves', async () => {
     const path = newJournal();
     const first = await open(path);
     await first.begin(START);
@@ -275,7 +275,7 @@ describe('opening a journal', () => {
     expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
   });
 
-  test('reads a journal with CRLF line ends', async () => {
+  test('reads a journal with CRLF line endings', async () => {
     const path = newJournal();
     await leaveJournal(path, { binding: {}, start: START, sending: ['a'] });
     const text = await readFile(path, 'utf8');
@@ -283,7 +283,7 @@ describe('opening a journal', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('a request that two runs announced keeps the start of the first run', async () => {
+  test('a request announced by two runs keeps the start data of the first run', async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -294,7 +294,7 @@ describe('opening a journal', () => {
     expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
   });
 
-  test('allows one run per journal, also when another run opens it by a symlink, a hard link or a dangling link', async () => {
+  test('allows only one run per journal, even through symlinks and hard links', async () => {
     const path = newJournal();
     await symlink(path, `${path}.dangling`);
     const first = await open(`${path}.dangling`, BINDING, 1);
@@ -310,7 +310,7 @@ describe('opening a journal', () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  test('exactly one of many runs takes over the journal of a dead run', async () => {
+  test('only one of several concurrent runs takes over the journal of a dead run', async () => {
     const path = newJournal();
     await leaveJournal(path, { binding: {}, start: START, sending: [] });
     const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
@@ -359,7 +359,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('the owner of a journal does not change when another run writes its claim too late', async () => {
+  test('a late claim does not change the owner of a journal', async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(
@@ -384,7 +384,7 @@ describe('opening a journal', () => {
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 
-describe('a journal of several processes', () => {
+describe('a journal shared by several processes', () => {
   test('records every sent bicycle and exits with 10 when the disk is full', async () => {
     const path = newJournal();
     let posts = 0;

@@ -52,7 +52,8 @@ test.each(EXPECTED)('reports a change that got HTTP %d as %s', async (status, ou
       outcome,
     ]);
     for (const { message } of results) {
-      if (outcome === 'unknown') expect(message).toContain('whether it was carried out is unknown');
+      if (outcome === 'unknown')
+        expect(message).toContain('it is unknown whether the request was carried out');
       else expect(message).not.toContain('unknown');
     }
   }

@@ -101,7 +101,7 @@ test.each(GUESSES)(
 const ENDLESS = /^(?:watch|map --serve|gbfs|mirror run|config set)/;
 
 test.each(GUESSES.filter(([, meant]) => !ENDLESS.test(meant)))(
-  'suggests a line that fleet accepts for fleet %s',
+  'suggests a command line that fleet accepts for `fleet %s`',
   async (_typed, meant) => {
     for (const line of meant.split(', or: fleet ')) {
       const { stderr } = await runFleet(splitLine(line), { env });
@@ -139,12 +139,12 @@ test.each([
   ['-1', 'bicycles', 'list', 'rentals'],
   ['bicycles', 'act', 'rent', 'x.csv', '--set', 'charge'],
   ['act', 'rent', 'SN-1', '--from', 'x.csv'],
-])('every suggestion for `fleet %j` is a line that fleet accepts', async (...typed) => {
+])('does not suggest a complete command line for `fleet %j`', async (...typed) => {
   const { code, stderr } = await runFleet(typed, { env });
   expect([code, stderr]).toEqual([2, expect.not.stringContaining('did you mean: fleet')]);
 });
 
-test('suggests a pipe when a change selects its bicycles by filters', async () => {
+test('suggests a pipe when `bicycles act` gets filter flags', async () => {
   const { code, stderr } = await runFleet(['bicycles', 'act', '--state', 'available', 'reserve'], {
     env,
   });
@@ -170,32 +170,26 @@ test.each([
   ['completion install bash', '--install'],
   ['zones list --name x', '--where'],
   ['bicycles act -f x.csv', '--from'],
-])(
-  'suggests the equivalent command when the user types `fleet %s`, a command of another tool',
-  async (typed, meant) => {
-    const { code, stderr } = await runFleet(typed.split(' '), { env });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`),
-    ]);
-  },
-);
+])('suggests the equivalent fleet command for `fleet %s`', async (typed, meant) => {
+  const { code, stderr } = await runFleet(typed.split(' '), { env });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`),
+  ]);
+});
 
 test.each([
   ['edit', '--yas'],
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])(
-  'suggests no dissimilar flag, and no flag that does more than the typed one: %s %s',
-  async (verb, flag) => {
-    const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
-    ]);
-  },
-);
+])('does not suggest a dissimilar or more powerful flag: %s %s', async (verb, flag) => {
+  const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
+  ]);
+});
 
 test.each([
   [
@@ -210,13 +204,13 @@ test.each([
     'the token is never a flag',
     'eyJhbGciOi',
   ],
-])('handles the misspelled command %s', async (_what, line, said, unsaid) => {
+])('handles an unknown flag: %s', async (_what, line, said, unsaid) => {
   const { code, stderr } = await runFleet(line.split(' '));
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   expect(stderr).not.toContain(unsaid);
 });
 
-test('never suggests a transition that cannot be undone in place of its opposite', async () => {
+test('never suggests an irreversible transition in place of its opposite', async () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'abcdefgh' };
   for (const word of ['restore', 'unretire', 'require']) {
     const { code, stderr } = await runFleet(

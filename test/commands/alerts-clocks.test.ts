@@ -39,7 +39,7 @@ async function expectShown(
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
-test.concurrent('corrects a time in the future that a state file contains', () =>
+test.concurrent('corrects a future time in the state file', () =>
   withAlertService(async (service) => {
     const path = join(service.folder, 'state');
     const args = ['--state-file', path];
@@ -58,7 +58,7 @@ test.concurrent('corrects a time in the future that a state file contains', () =
     }
   }));
 
-test.concurrent('shows only alerts that were created after the start when the first request for the list fails', () =>
+test.concurrent('shows only new alerts when the first list request fails', () =>
   withAlertService(async (service) => {
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
@@ -72,7 +72,7 @@ test.concurrent('shows only alerts that were created after the start when the fi
     await running.stop();
   }));
 
-test.concurrent('continues the watch of an earlier run that ended before it could read the list', () =>
+test.concurrent('shows alerts from an earlier run that could not read the list', () =>
   withAlertService(async (service) => {
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
@@ -89,7 +89,7 @@ test.concurrent('continues the watch of an earlier run that ended before it coul
     await second.stop();
   }));
 
-describe.concurrent('keeps a damaged state file under another name, reports it, and shows the alerts that may have been missed', () => {
+describe.concurrent('keeps and reports a damaged state file, and shows alerts that may have been missed', () => {
   const DAMAGES: [
     name: string,
     damage: (text: string) => string,
@@ -145,7 +145,7 @@ describe.concurrent('keeps a damaged state file under another name, reports it, 
 });
 
 describe.concurrent('exclusive use of the state file', () => {
-  test('a second watch on the same state file is rejected, and the error names the first watch', () =>
+  test('rejects a second watch on the same state file', () =>
     withAlertService(async (service) => {
       const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
@@ -159,7 +159,7 @@ describe.concurrent('exclusive use of the state file', () => {
       await first.stop();
     }));
 
-  test('a suspended watch stops when another watch has taken over its state file, and names that watch', () =>
+  test('a suspended watch stops after another watch took over its state file', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);

@@ -35,7 +35,7 @@ async function watch(service: AlertService, args: readonly string[]) {
   return running;
 }
 
-test('reads the alerts of a service that refuses the parameter page_size, still in order of their changes', () =>
+test('sorts alerts by modification time even when the service refuses page_size', () =>
   withAlertService(async (service) => {
     service.acceptsPageSize = false;
     service.put(alertUuid(1), -HOUR_MS);
@@ -55,9 +55,9 @@ const cases = [
 ];
 
 describe.each(cases)(
-  'with $times deletions during the read and with counts of alerts: $countsAlerts',
+  'with $times deletions during the read (the service counts alerts: $countsAlerts)',
   ({ countsAlerts, times }) => {
-    test('`alerts list --since` prints every alert since that time', () =>
+    test('`alerts watch --since` prints every alert since that time', () =>
       withAlertService(async (service) => {
         service.countsAlerts = countsAlerts;
         addAlerts(service);
@@ -69,7 +69,7 @@ describe.each(cases)(
         expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(ALERTS);
       }));
 
-    test('`alerts watch --state-file` prints every alert of a night', () =>
+    test('`alerts watch --state-file` prints every alert since the time in the file', () =>
       withAlertService(async (service) => {
         service.countsAlerts = countsAlerts;
         const path = join(service.folder, 'state');

@@ -35,12 +35,12 @@ test.each([
   expect([ended.reason, ended.lines.sort()]).toEqual([reason, lines]);
 });
 
-test('the command of --exec may exit without reading its input of one megabyte', async () => {
+test('accepts an --exec command that exits without reading its input', async () => {
   expect((await run('true', 'x'.repeat(1e6))).reason).toBeUndefined();
   expect((await run('wc -c', 'x'.repeat(1e6))).lines).toEqual(['1000001']);
 });
 
-test('a command of --exec that ignores SIGTERM is killed after 30 s', async () => {
+test('an --exec command that ignores SIGTERM is killed after 30 s', async () => {
   expect((await run('sleep 1000', '{}', { hurry: 60 })).reason).toBe('it did not end within 30 s');
   expect((await run("trap '' TERM; while :; do sleep 0.1; done", '{}', { hurry: 60 })).reason).toBe(
     'it did not end within 30 s',
@@ -51,7 +51,7 @@ test('does not wait for background processes of the --exec command', async () =>
   expect((await run('sleep 1000 & echo done')).lines).toEqual(['done']);
 });
 
-test('stops the command of --exec when the watch ends, even when the command is started just then', async () => {
+test('stops the --exec command when the watch ends, even right after its start', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);
@@ -67,5 +67,5 @@ test('truncates endless output of the --exec command and reports it', async () =
   );
   expect(reason).toBeUndefined();
   expect(lines.join('').length).toBeLessThan(80_000);
-  expect(lines.at(-1)).toMatch(/the rest of the output was left out/);
+  expect(lines.at(-1)).toMatch(/the rest of the output was omitted/);
 });

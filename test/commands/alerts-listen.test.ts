@@ -86,7 +86,7 @@ function raw(url: string, text: string, end = true): Promise<string> {
   });
 }
 
-describe('input of `alerts listen`', () => {
+describe('`alerts listen` input', () => {
   test('escapes control characters in alerts on a terminal', async () => {
     const running = startFleet(['alerts', 'listen', '--port', '0'], {
       env: { XDG_STATE_HOME: folder },
@@ -108,8 +108,8 @@ describe('input of `alerts listen`', () => {
   });
 });
 
-describe('requests that `alerts listen` rejects', () => {
-  test('rejects a chunked request body of more than 1 MB that has no Content-Length', async () => {
+describe('requests rejected by `alerts listen`', () => {
+  test('rejects a chunked request body of more than 1 MB', async () => {
     const { url } = await listen([]);
     const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
     const answer = await raw(
@@ -120,7 +120,7 @@ describe('requests that `alerts listen` rejects', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('refuses the oldest unfinished request bodies when all of them together exceed 16 MB', async () => {
+  test('refuses the oldest unfinished request bodies when they exceed 16 MB in total', async () => {
     const { url, post, objects } = await listen([]);
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n';
     const answers: string[] = [];
@@ -148,7 +148,7 @@ describe('requests that `alerts listen` rejects', () => {
   });
 });
 
-describe('--backfill of `alerts listen`', () => {
+describe('`alerts listen --backfill`', () => {
   test('--backfill marks alerts from the list as backfilled and ignores their later webhooks', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { post, objects, events, until } = await listen(
@@ -173,7 +173,7 @@ describe('--backfill of `alerts listen`', () => {
 });
 
 describe('`alerts listen --forward`', () => {
-  test('forwards webhook bodies unchanged, in order, once each, and with their signature', async () => {
+  test('forwards each webhook body once, unchanged and with its signature', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
     const { post, until, events } = await listen(
       ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
@@ -196,7 +196,7 @@ describe('`alerts listen --forward`', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
-  test('hides the token and the webhook secret in a forwarded body, and signs the changed body again', async () => {
+  test('hides the token and the webhook secret in a forwarded body and signs it again', async () => {
     const receiver = await openServer((response) => void response.writeHead(503).end());
     const env = {
       HOOK: 'whsec_5f1d7a84db00a2ce188da2',
@@ -219,7 +219,7 @@ describe('`alerts listen --forward`', () => {
     expect(kept).not.toContain(Buffer.from(body).toString('base64').slice(0, 200));
   });
 
-  test('forwards a body without its signature when fleet changed the body and does not know the secret', async () => {
+  test('forwards a changed body without its signature when the secret is unknown', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end());
     const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
     const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
@@ -280,7 +280,7 @@ describe('`alerts listen --forward`', () => {
   });
 });
 
-test('keeps and reports a damaged queue of --forward, and forwards its readable part', async () => {
+test('reports a damaged --forward queue and forwards its readable part', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   const first = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -302,7 +302,7 @@ test('keeps and reports a damaged queue of --forward, and forwards its readable 
   expect(await readFile(String(said?.['kept_as']), 'utf8')).toBe(damaged);
 });
 
-test('a second listener on the same state file is rejected, and the error names the first listener', async () => {
+test('rejects a second listener on the same state file', async () => {
   const receiver = await openServer((response) => void response.writeHead(204).end());
   const { post, until } = await listen(['--forward', receiver.url]);
   const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
@@ -317,7 +317,7 @@ test('a second listener on the same state file is rejected, and the error names 
   await until(() => receiver.asked.length === 15);
 });
 
-test('limits the size of the state file when its forward queue is never empty', async () => {
+test('limits the size of the state file even when forwards are always pending', async () => {
   const path = join(folder, 'listen.state');
   const { signal } = new AbortController();
   const context = { clock: systemClock(), signal, notice: async () => {} };
@@ -336,7 +336,7 @@ test('limits the size of the state file when its forward queue is never empty', 
   again.close();
 });
 
-describe('the end of `alerts listen`', () => {
+describe('stopping `alerts listen`', () => {
   test('`alerts listen` does not wait for a slow sender when it receives SIGTERM', async () => {
     const listening = await listen();
     void raw(listening.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', false);

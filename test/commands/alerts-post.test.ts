@@ -34,7 +34,7 @@ async function watch(sandbox: Sandbox, args: readonly string[]) {
 }
 
 describe('`alerts watch --post`', () => {
-  test('--post delivers alerts across restarts and counts the attempts of earlier runs', () =>
+  test('--post counts the attempts of earlier runs', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       const hook = await openHook(500);
       const state = join(newFolder(), 'alerts.state');
@@ -55,7 +55,7 @@ describe('`alerts watch --post`', () => {
     ['breaks off', { 'content-length': '100' }, 'ok'],
     ['cannot be decompressed', { 'content-encoding': 'gzip' }, 'hello'],
     ['is larger than 1 MB', {}, 'x'.repeat(3 * 1024 * 1024)],
-  ])('--post sends an alert only once when the body of the response %s', (_what, headers, text) =>
+  ])('--post sends an alert only once even when the response body %s', (_what, headers, text) =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       const bodies: string[] = [];
       const server = await openServer((response, { body }) => {
@@ -73,7 +73,7 @@ describe('`alerts watch --post`', () => {
     }),
   );
 
-  test('the command of --exec still receives alerts while the receiver of --post is down', () =>
+  test('the --exec command still receives alerts while the --post receiver is down', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       const hook = await openHook(500);
       const running = await watch(sandbox, ['--post', hook.url, '--exec', 'echo ran']);

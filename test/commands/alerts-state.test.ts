@@ -107,14 +107,14 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
 
 const down = new FleetError('network', 'connection refused');
 
-describe('the alerts that a watch shows', () => {
+describe('alerts shown by `alerts watch`', () => {
   test('shows the alerts of a list from oldest to newest', () => {
     const { read } = follow();
     read([]);
     expect(read([item('c', 2), item('b', 1), item('a', 0)])).toEqual(['a new', 'b new', 'c new']);
   });
 
-  test('shows new alerts and changed alerts that have the same second', () => {
+  test('shows alerts that were created or changed within the same second', () => {
     const { read } = follow();
     const a = item('a', 10);
     expect(read([a])).toEqual([]);
@@ -123,14 +123,14 @@ describe('the alerts that a watch shows', () => {
     expect(read([item('b', 10), item('a', 10, 'stopped')])).toEqual([]);
   });
 
-  test('shows an alert that appears late in the list, after newer alerts were shown', () => {
+  test('shows an alert that appears in the list after newer alerts', () => {
     const { read } = follow();
     read([item('a', 10)]);
     read([item('c', 20), item('a', 10)]);
     expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
   });
 
-  test('prints an old alert that was never shown when it changes', () => {
+  test('shows a change of an old alert that was never shown', () => {
     const { read } = follow();
     read([item('a', 100)], [item('b', 50)]);
     expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);
@@ -144,7 +144,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([item('a', 20, 'escalated', 10)])).toEqual([]);
   });
 
-  test('shows an alert with a time in the future once, and also the alerts after it', () => {
+  test('an alert with a future time does not hide later alerts', () => {
     const { read } = follow();
     const ahead = item('ahead', 900_000);
     expect(read([ahead, item('a', 10)])).toEqual([]);
@@ -152,7 +152,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
   });
 
-  test('shows an alert without UUID and times only once, because its text is compared', () => {
+  test('shows an alert that has no UUID and no times only once', () => {
     const { read } = follow();
     const bare = (message: string): AlertItem => ({
       value: { message },
@@ -163,7 +163,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
-  test('shows a late version of a frequently changed alert once', () => {
+  test('shows a late version of a frequently changed alert only once', () => {
     const { read } = follow();
     read([]);
     for (let change = 1; change <= 15; change++)
@@ -172,7 +172,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test("keeps the order of the service's list when one of the alerts has no time", () => {
+  test('keeps sorting by modification time when an alert has no time', () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -183,7 +183,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
   });
 
-  test('shows each alert once when alerts move between pages during a read, and reads the list again for missed alerts', () => {
+  test('shows each alert once when alerts move between pages during a read', () => {
     const { read } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -194,7 +194,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
   });
 
-  test('keeps the order of the list when new alerts move others to the next page', () => {
+  test('keeps the order of the list when new alerts move older ones', () => {
     const { read, state } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -202,7 +202,7 @@ describe('the alerts that a watch shows', () => {
     expect(state().order).toBe('modified');
   });
 
-  test('shows no alert from a read that failed, and every alert after the next read', () => {
+  test('does not show alerts from a failed read until the next read succeeds', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
@@ -215,23 +215,20 @@ describe('the alerts that a watch shows', () => {
   test.each([
     ['503: it goes on with the page that failed', 503, 'page', '2'],
     ['404, as when the list became shorter: it begins anew', 404, 'ordering', '-modified'],
-  ])(
-    'a long read of the alerts continues where it stopped after a page failed with %s',
-    (_words, status, name, value) => {
-      const { read, step, pass, asked } = follow({ isBackfill: true });
-      read([item('x', 0)]);
-      pass(1000);
-      step({ type: 'tick' });
-      step(came([item('b', 20)], 2));
-      step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
-      // No request is due before its time.
-      expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
-      pass(60);
-      step({ type: 'tick' });
-      expect(asked()).toMatchObject([expect.arrayContaining([[name, value]])]);
-      expect(step({ type: 'tick' })).toEqual([]);
-    },
-  );
+  ])('handles a failed page of a long read: %s', (_words, status, name, value) => {
+    const { read, step, pass, asked } = follow({ isBackfill: true });
+    read([item('x', 0)]);
+    pass(1000);
+    step({ type: 'tick' });
+    step(came([item('b', 20)], 2));
+    step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
+    // No request is due before its time.
+    expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
+    pass(60);
+    step({ type: 'tick' });
+    expect(asked()).toMatchObject([expect.arrayContaining([[name, value]])]);
+    expect(step({ type: 'tick' })).toEqual([]);
+  });
 
   test('--since shows only alerts that changed after that time', () => {
     const { read } = follow({ sinceMs: NOON_MS });
@@ -252,7 +249,7 @@ describe('the alerts that a watch shows', () => {
 describe('a service that does not order alerts by modification time', () => {
   const refused = new FleetError('rejected', 'no such ordering', { status: 400 });
 
-  test('reads the alerts by creation time and checks older alerts for changes from time to time', () => {
+  test('reads the alerts by creation time and regularly checks older alerts for changes', () => {
     const { read, fail, asked, step } = follow();
     fail(refused);
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
@@ -263,7 +260,7 @@ describe('a service that does not order alerts by modification time', () => {
     ]);
   });
 
-  test('detects a service that ignores the parameter ordering', () => {
+  test('detects a service that ignores the `ordering` parameter', () => {
     const { step, asked } = follow();
     step({ type: 'tick' });
     step(came([item('a', 1), item('b', 2)], 2));
@@ -286,7 +283,7 @@ test.each(['+00:00', '.000Z', '.000000Z', '.000000+00:00'])(
 );
 
 describe('failed requests for the list of alerts', () => {
-  test('reports an outage once, and its end once', () => {
+  test('reports the start and the end of an outage only once', () => {
     const { read, fail } = follow();
     read([item('a', 0)]);
     expect(fail(down).map(({ type }) => type)).toEqual(['unread', 'wake']);
@@ -316,7 +313,7 @@ describe('failed requests for the list of alerts', () => {
     expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
   });
 
-  test('retries for a minute after a 401 that follows a successful request, and never stops a webhook listener', () => {
+  test('retries after a 401 that follows a successful request', () => {
     const refused = new FleetError('auth', 'no', { status: 401 });
     const watch = follow();
     watch.read([]);
@@ -342,7 +339,7 @@ describe('the pause after a failed request', () => {
     );
   });
 
-  test('the pause after a failed request starts at one second again after a page was read', () => {
+  test('resets the pause to one second when a page was read', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);
@@ -353,7 +350,7 @@ describe('the pause after a failed request', () => {
     expect(pauseOf(step(failed(down)))).toBe(1);
   });
 
-  test('the pause doubles from one second to one minute and returns to the normal interval after a success', () => {
+  test('the pause doubles from one second to one minute', () => {
     const { read, fail, step } = follow();
     read([]);
     expect(Array.from({ length: 8 }, () => pauseOf(fail(down)))).toEqual([
@@ -365,7 +362,7 @@ describe('the pause after a failed request', () => {
 });
 
 describe('webhooks of alerts', () => {
-  test('shows each version of an alert once, from a webhook or from the list, and marks versions from the list', () => {
+  test('shows each version of an alert once, from a webhook or from the list', () => {
     const { read, hook } = follow({ isBackfill: true });
     read([item('x', 0)]);
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
@@ -384,14 +381,14 @@ describe('webhooks of alerts', () => {
     });
   });
 
-  test('shows an old version of an alert that arrives after a newer version of it', () => {
+  test('shows an older version of an alert even when it arrives after a newer one', () => {
     const { hook } = follow({ everyMs: undefined });
     hook(item('a', 20, 'resolved', 10));
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
     expect(hook(item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
   });
 
-  test('requests no list of alerts when no service URL is configured', () => {
+  test('does not request the list of alerts when no service URL is configured', () => {
     const { step } = follow({ everyMs: undefined });
     expect(step({ type: 'tick' })).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { sendJson, sendPage, withServer } from '../support/server.js';
 const FAST = ['--every', '100ms'];
 
 describe.concurrent('failures during `alerts watch`', () => {
-  test('waits as long as the Retry-After of a 429 says', async () => {
+  test('waits for the time in the Retry-After header of a 429', async () => {
     const times: number[] = [];
     await withServer(
       (response) => {
@@ -30,7 +30,7 @@ describe.concurrent('failures during `alerts watch`', () => {
     );
   });
 
-  test('retries after JSON that is nested too deeply, but ends after an HTML page', async () => {
+  test('retries after JSON that is nested too deeply but not after HTML', async () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
       (response) => sendJson(response, 200, deep),

@@ -85,7 +85,7 @@ test.each([
   expect(first?.outcome).toBe(outcome);
 });
 
-test('names the unexpected answer and exits with 7 when a command reads a single bicycle', async () => {
+test('describes an unexpected response to a single change and exits with 7', async () => {
   const { env } = await openServer(
     (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
   );
@@ -96,14 +96,14 @@ test('names the unexpected answer and exits with 7 when a command reads a single
   );
 });
 
-test('retries a change once after a conflict with a concurrent edit, because nothing was carried out', async () => {
+test('retries a change once after a conflict with a concurrent edit', async () => {
   const conflict = { status: 409, body: JSON.stringify(CONCURRENT) };
   const { first, asked } = await outcomesOf([conflict, { body: '' }]);
   expect(first?.outcome).toBe('done');
   expect(asked).toHaveLength(3);
 });
 
-test('reports a second conflict with a concurrent edit as failed, so that a resumed run sends the change again', async () => {
+test('reports a second conflict with a concurrent edit as failed', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: JSON.stringify(CONCURRENT) }]);
   expect(first).toMatchObject({
     outcome: 'failed',
@@ -113,13 +113,13 @@ test('reports a second conflict with a concurrent edit as failed, so that a resu
   expect(asked).toHaveLength(4);
 });
 
-test('a conflict for another reason is reported without a retry', async () => {
+test('does not retry a change after a conflict for another reason', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: '{"detail":"it is reserved"}' }]);
   expect(first).toMatchObject({ outcome: 'refused', status: 409 });
   expect(asked).toHaveLength(2);
 });
 
-test('rejects dry_run as a field, because the answer to a dry run looks like a completed change', async () => {
+test('rejects dry_run as a field', async () => {
   const { code, asked } = await outcomesOf([{ status: 204 }], ['--field', 'dry_run=true']);
   expect([code, asked]).toEqual([2, []]);
 });

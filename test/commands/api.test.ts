@@ -115,7 +115,7 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     expect(stderr).toContain(words);
   });
 
-  test('every path of `api` stays on the host and below the path prefix of the base URL (property-based)', () => {
+  test('`api` never sends a request outside the base URL (property-based)', () => {
     const base = new URL('https://service.example/api');
     const pieces = '/ \\ .. . %2e %2E%2e @ : ? # https: evil.example a ;'.split(' ');
     const piece = fc.constantFrom(...pieces, '\t', '\n');
@@ -182,7 +182,7 @@ describe('the output of `api`', () => {
     },
   );
 
-  test('-i shows the header www-authenticate', async () => {
+  test('-i shows the www-authenticate header', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 200, {}, { 'WWW-Authenticate': 'JWT realm="api"' });
     expect((await fleet(answer, ['/x/', '-i'])).stdout).toContain('JWT realm="api"');
@@ -211,7 +211,7 @@ describe('the output of `api`', () => {
     },
   );
 
-  test('prints nothing for an answer without a body', async () => {
+  test('prints nothing for a response without a body', async () => {
     const nothing: Answer = (response) => void response.writeHead(204).end();
     expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({
       code: 0,
@@ -257,7 +257,7 @@ describe('the output of `api`', () => {
     expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
   });
 
-  test('escapes text on a terminal and does not print binary data there', async () => {
+  test('escapes text and omits binary data on a terminal', async () => {
     const terminal = { columns: 80 };
     const shown = await fleet(image, ['/x.png'], { terminal });
     expect(shown.stdout).toBe('');
@@ -269,7 +269,7 @@ describe('the output of `api`', () => {
     expect((await fleet(csv, ['/x'], { terminal })).stdout).toBe('a,␛[31mb\n1,2\n');
   });
 
-  test('`api` fails when the answer is not JSON although its content type or --jq requires JSON', async () => {
+  test('`api` fails when a response that must be JSON is not JSON', async () => {
     const html: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><title>Login</title></html>');
@@ -283,7 +283,7 @@ describe('the output of `api`', () => {
 });
 
 describe('errors of `api`', () => {
-  test('-i prints the complete answer when the status is an error', async () => {
+  test('-i prints the complete response when the status is an error', async () => {
     const run = await fleet(
       (response) => sendJson(response, 409, { detail: 'not so', more: [1] }),
       ['/x/', '-i', '-f', 'a=b'],

@@ -8,7 +8,7 @@ import { newFolder } from '../support/folder.js';
 import { type RunResult, runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
-it('repeats a request with the new token when another login stored one meanwhile', async () => {
+it('repeats a request with the new token that another login stored', async () => {
   const env = { FLEET_CONFIG_DIR: newFolder() };
   const logIn = (token: string, ...flags: string[]): Promise<RunResult> =>
     runFleet(['auth', 'login', '--with-token', '--no-check', ...flags], { env, stdin: token });

@@ -56,17 +56,17 @@ test.each<[keys: string, marked: string[], requests: BoardRequest[]]>([
   ['ea', [], [{ type: 'offer', uuids: ['a'] }]],
   // In the filter, the keys are letters.
   ['/a c y\r', [], []],
-])('the keys %j mark the bicycles %j and open the question %j', (keys, marked, requests) => {
+])('the keys %j mark the bicycles %j and send the requests %j', (keys, marked, requests) => {
   const pressed = press(keys);
   expect([...pressed.board.view.marked]).toEqual(marked);
   expect(pressed.requests).toEqual(requests);
 });
 
-test('the key `e` on the board opens the details of a bicycle', () => {
+test('the `e` key on the board opens the details of a bicycle', () => {
   expect(press('e').board.view.panel).toEqual({ type: 'card', uuid: 'a', scroll: 0 });
 });
 
-describe('the dialog that offers the transitions', () => {
+describe('the transition dialog', () => {
   const uuids = ['a', 'b'];
   test.each<[keys: string, requests: BoardRequest[], isOpen: boolean]>([
     ['\r', [{ type: 'ask', uuids, transition: 'put_in_maintenance' }], false],
@@ -83,7 +83,7 @@ describe('the dialog that offers the transitions', () => {
   });
 });
 
-describe('the question before a change', () => {
+describe('the confirmation prompt before a change', () => {
   const act: BoardRequest = { type: 'act', uuids: ['a', 'b'], transition: 'retire' };
   test.each<[keys: string, proof: string | undefined, requests: BoardRequest[]]>([
     ['\r', undefined, [act]],
@@ -96,16 +96,16 @@ describe('the question before a change', () => {
     ['\r', '2', []],
     ['3\r', '2', []],
     ['y\r', '2', []],
-  ])('handles the keys %j in a question that requires the text %j', (keys, proof, requests) => {
+  ])('handles the keys %j in a prompt that requires the text %j', (keys, proof, requests) => {
     expect(press(keys, ask(proof)).requests).toEqual(requests);
   });
 
-  test('Enter does not confirm a question before the board has drawn it', () => {
+  test('ignores Enter until the board has drawn the confirmation prompt', () => {
     expect(press('\r\r\r', ask(), false).requests).toEqual([]);
   });
 });
 
-test('a second change waits until the first one has ended, and the result removes the marks of the bicycles', () => {
+test('does not start a second change until the first one has ended', () => {
   const { board } = press(` ${DOWN} `);
   board.startAct();
   const seen: BoardSeen = { uuids: UUIDS, first: 0, rows: 3, matching: 3 };
@@ -120,7 +120,7 @@ test('a second change waits until the first one has ended, and the result remove
   expect(board.view.message).toBeUndefined();
 });
 
-test('offers every transition that at least one of the marked bicycles may start', () => {
+test('offers every transition that at least one marked bicycle allows', () => {
   const states = new Map([
     ['a', { uuid: 'a', state: 'available' }],
     ['b', { uuid: 'b', state: 'retired' }],
@@ -138,7 +138,7 @@ test('copies a UUID to the clipboard with OSC 52', () => {
   expect(copyText('d238dc92')).toBe('\u001b]52;c;ZDIzOGRjOTI=\u0007');
 });
 
-test('the question before a transition that is hard to undo shows UUID and state when there is one bicycle', async () => {
+test('the confirmation prompt for `retire` shows the UUID and state of a single bicycle', async () => {
   const fleet = new Map([
     ['a', { uuid: 'a', name: 'Ada', state: 'lost' }],
     ['b', { uuid: 'b', name: 'Bob', state: 'available' }],

@@ -36,7 +36,7 @@ test.each(SINGLE_CHANGES)(
     const { code, stderr } = await running;
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /waiting 1 s for 1 request in flight.*whether it was carried out is unknown/s,
+      /waiting 1 s for 1 request in flight.*it is unknown whether the request was carried out/s,
     );
   },
 );

@@ -11,7 +11,7 @@ const TWO_MINUTES_MS = 2 * 60_000;
 const LIMIT_MS = 900_000;
 const [sqlite, postgres] = useEngines();
 
-describe.concurrent('commands under broken and stalled connections, outages, suspensions and clock changes', () => {
+describe.concurrent('commands during network faults, suspensions and clock changes', () => {
   test.each([1, 2])(
     '`watch` shows each change once, or its final state after a gap (seed %i)',
     async (seed) => {
@@ -28,7 +28,7 @@ describe.concurrent('commands under broken and stalled connections, outages, sus
       engine === undefined ? [] : [[...engine, at + 1] as const],
     ),
   )(
-    'a killed mirror in %s has the complete list and gaps for all missing changes',
+    'the recorded gaps of a killed mirror in %s cover all missing changes',
     async (_kind, newDatabase, seed) => {
       const { faults, changes, stderr } = await runMirror(
         { seed, durationMs: TWO_MINUTES_MS / 2 },

@@ -78,7 +78,7 @@ async function verdictAt([longitude, latitude]: [number, number], rule: object) 
   return { found, unlocated, verdict };
 }
 
-describe('the result of a check', () => {
+describe('check results', () => {
   test.each<[string, [number, number], string, number]>([
     ['on the line of a zone', [1, 0.7], 'Ring', 1],
     ['on the corner of a zone', [1, 1], 'Ring', 1],
@@ -89,7 +89,7 @@ describe('the result of a check', () => {
     ['east of the date line', [-179.5, 0], 'Date line', 1],
     ['on the date line', [180, 0], 'Date line', 1],
     ['on the date line from the other side', [-180, 0], 'Date line', 1],
-  ])('a check counts correctly a bicycle %s', async (_where, at, zone, found) => {
+  ])('a check correctly counts a bicycle %s', async (_where, at, zone, found) => {
     expect(await verdictAt(at, { name: 'r', zone, max: 9 })).toEqual({
       found,
       unlocated: 0,
@@ -108,7 +108,7 @@ describe('the result of a check', () => {
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 2, uncertain: 0 }, 'ok'],
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 1, uncertain: 1 }, 'unknown'],
     [{ maxPercent: 0 }, { found: 0, uncertain: 0 }, { found: 0, uncertain: 0 }, 'unknown'],
-  ])('the result of the check %j with %j of %j is %s', (limits, selected, of, verdict) => {
+  ])('the check %j with the counts %j of %j returns %s', (limits, selected, of, verdict) => {
     const rule = {
       name: 'r',
       line: 1,
@@ -185,7 +185,7 @@ describe('"for"', () => {
     expect(bridged).toMatchObject({ verdict: 'ok', found: available.length - 1 });
   });
 
-  test('the result of a check with "for" is unknown when a bicycle had no position during part of the period', async () => {
+  test('a check with "for" returns unknown when a bicycle temporarily had no position', async () => {
     const lostPosition = ([, bicycle]: readonly ServedBicycle[]): RecordedChange[] =>
       (['latitude', 'longitude'] as const).map((field) => ({
         at: daysAgo(2),
@@ -230,7 +230,7 @@ describe('"for"', () => {
 });
 
 describe('--every', () => {
-  test('--every reports a new result only after it has lasted for the time of "hold"', () => {
+  test('--every reports a new result only after it has lasted for the "hold" time', () => {
     const state = { reported: 'ok' as const, pending: undefined };
     const row = { rule: 'r', found: 1, of: null, limit: '', unlocated: 0, reason: null };
     const step = (verdict: 'ok' | 'violated', nowMs: number) =>

@@ -35,21 +35,16 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     ['on the board', 'watch --live', /\d gap|no gaps/],
     ['during mirror run', 'mirror run', /\d gaps?/],
     ['during alerts watch', 'alerts watch --state-file alerts.json', /read every \d/],
-  ])(
-    'closing the terminal ends fleet with 129 and without a core dump %s',
-    async (_what, line, shown) => {
-      const terminal = await openTerminal(home);
-      const command = line.replace('URL', sandbox().baseUrl);
-      const setUp = /login/.test(line)
-        ? 'unset FLEET_TOKEN FLEET_ORGANIZATION FLEET_BASE_URL; '
-        : '';
-      // The shell survives SIGHUP and passes its default action to fleet.
-      terminal.press(`${setUp}sh -c 'trap : HUP; fleet ${command}; echo $? > code'\n`);
-      await terminal.until(shown);
-      await terminal.close();
-      expect(await textOf('code')).toBe('129\n');
-    },
-  );
+  ])('closing the terminal ends fleet with exit code 129 %s', async (_what, line, shown) => {
+    const terminal = await openTerminal(home);
+    const command = line.replace('URL', sandbox().baseUrl);
+    const setUp = /login/.test(line) ? 'unset FLEET_TOKEN FLEET_ORGANIZATION FLEET_BASE_URL; ' : '';
+    // The shell survives SIGHUP and passes its default action to fleet.
+    terminal.press(`${setUp}sh -c 'trap : HUP; fleet ${command}; echo $? > code'\n`);
+    await terminal.until(shown);
+    await terminal.close();
+    expect(await textOf('code')).toBe('129\n');
+  });
 
   test('ends with 129 when a write to the closed terminal fails before SIGHUP arrives', async () => {
     const terminal = await openTerminal(home);
@@ -66,7 +61,7 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
       'a script that ignores SIGHUP',
       `sh -c 'trap "" HUP; fleet watch > out & echo $! > pid; wait'`,
     ],
-  ])('does not end %s', async (_what, line) => {
+  ])('SIGHUP does not end %s', async (_what, line) => {
     const terminal = await openTerminal(home);
     terminal.press(`${line}\n`);
     const pid = Number(await textOf('pid'));

@@ -81,7 +81,7 @@ async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT
   };
 }
 
-describe('values that completion offers', () => {
+describe('completion values', () => {
   it.each<[string, readonly string[]]>([
     ['fleet bi', ['bicycles']],
     ['fleet bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
@@ -138,7 +138,7 @@ describe('values that completion offers', () => {
     });
   });
 
-  it('tells the shell when to complete file names, and when to add no space', async () => {
+  it('tells the shell when to complete file names and when to omit the space', async () => {
     expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
     expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
     expect((await offers('fleet bicycles l')).besides).toBe('');
@@ -188,7 +188,7 @@ describe('splitting the command line for completion', () => {
 });
 
 describe('completion of bicycles', () => {
-  it('completes UUIDs after one request, with names and states beside them', async () => {
+  it('completes UUIDs with their names and states after a single request', async () => {
     const sandbox = await openSandbox({ bicycles: 30, pageSize: 100 });
     await settle(sandbox);
     const first = await offers('fleet bicycles act ');
@@ -235,7 +235,7 @@ describe('completion of bicycles', () => {
     },
   );
 
-  it('completes the bicycles of the selected profile and token', async () => {
+  it('shell completion uses the selected profile and token', async () => {
     await settle(service());
     expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
     expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
@@ -300,7 +300,7 @@ describe('completion of bicycles', () => {
   });
 });
 
-describe('completion of the beginning of a name', () => {
+describe('completion of a partial name', () => {
   it.each(['observed', 'interface'] as const)(
     'offers names of bicycles in any case, and UUIDs for unsafe names (%s)',
     async (kind) => {
@@ -349,7 +349,7 @@ describe('`completion --install`', () => {
     await writeFile(join(folder, file), text);
   }
 
-  it('the script for PowerShell is ASCII, because Windows PowerShell reads it in the old code page', async () => {
+  it('the PowerShell script contains only ASCII characters', async () => {
     expect((await fleet('completion powershell')).stdout).toMatch(/^[\n\x20-\x7e]+$/);
   });
 
@@ -367,7 +367,7 @@ describe('`completion --install`', () => {
   ] as const;
 
   it.each(STARTS)(
-    "announces the change of the shell's profile and makes it only once: %s",
+    'announces the change to the shell profile and makes it only once: %s',
     async (shell, file) => {
       await writeStart(file, 'alias ll="ls -l"');
       const run = await fleet(`completion ${shell} --install --yes`);
@@ -384,7 +384,7 @@ describe('`completion --install`', () => {
       expect(await fleet(`completion ${shell} --install`)).toEqual({
         code: 0,
         stdout: '',
-        stderr: `completion for ${shell} is installed already, in ${join(folder, file)}\n`,
+        stderr: `completion for ${shell} is already installed in ${join(folder, file)}\n`,
       });
     },
   );
@@ -392,7 +392,7 @@ describe('`completion --install`', () => {
   it.each([
     ['y\r', 'is installed'],
     ['\r', 'nothing was changed'],
-  ])('asks for confirmation on a terminal, also with --quiet; %j', async (keys, said) => {
+  ])('asks for confirmation on a terminal even with --quiet: %j', async (keys, said) => {
     const run = await fleet('completion fish --install', typing([['y/N', keys]]));
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('this adds a line to ')]);
     expect(run.stderr).toContain(said);
@@ -425,7 +425,7 @@ describe('`completion --install`', () => {
     expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
   });
 
-  it('--uninstall deletes a profile that contains only the completion, and reports write errors', async () => {
+  it('--uninstall deletes a profile that contains only the completion', async () => {
     await fleet('completion fish --install -y');
     await fleet('completion fish --uninstall -y');
     await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow(
@@ -465,7 +465,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     'autoload -Uz compinit; compinit -u -D; LISTMAX=1000; source <(fleet completion zsh)';
   const TAB = '\t';
 
-  it('bash completes a command, a flag, a value after = and a list of states', async () => {
+  it('bash completes commands, flags, values after = and lists of states', async () => {
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicy${TAB}` },
       { when: /fleet bicycles /, press: `li${TAB}` },
@@ -478,7 +478,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     expect(text).toContain('new,resolved ');
   });
 
-  it('bash lists UUIDs with names and completes a UUID that is the only match', async () => {
+  it('bash lists UUIDs with names and completes the only match', async () => {
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
@@ -493,7 +493,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     expect(text).toContain('take_over ');
   });
 
-  it('bash completes the beginning of a name, with and without quotes', async () => {
+  it('bash completes a partial name, with and without quotes', async () => {
     const sandbox = await openSandbox({ bicycles: 30 });
     await settle(sandbox, join(home.folder, 'settings'));
     const [one, two] = sandbox.bicycles(sandbox.organizations[0]?.uuid);

@@ -48,22 +48,19 @@ test.each([
   ['{"profiles":{"a":{"timeout":"soon","retries":-1}}}', '; retries of profile "a": '],
   ['{"profiles":{"a":{"output":{}}}}', 'output of profile "a" is neither text'],
   ['{"profile":"b","profiles":{}}', 'there is no profile "b"'],
-])(
-  '`config edit` rejects %s, keeps the old settings and saves the typed text in a file',
-  async (text, message) => {
-    const { code, config, stderr } = await edit(text);
-    expect([code, config]).toEqual([3, JSON.stringify(BEFORE)]);
-    expect(stderr).toContain(message);
-    const [, draft = ''] = /what you wrote is in (.*)\n/.exec(stderr) ?? [];
-    expect(await readFile(draft, 'utf8')).toBe(text);
-    await rm(draft);
-  },
-);
+])('`config edit` rejects %s and saves the typed text in a file', async (text, message) => {
+  const { code, config, stderr } = await edit(text);
+  expect([code, config]).toEqual([3, JSON.stringify(BEFORE)]);
+  expect(stderr).toContain(message);
+  const [, draft = ''] = /what you wrote is in (.*)\n/.exec(stderr) ?? [];
+  expect(await readFile(draft, 'utf8')).toBe(text);
+  await rm(draft);
+});
 
 test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-])('%s ends the editor and `config edit`, and leaves no draft', async (signal, code) => {
+])('%s ends `config edit` and its editor without leaving a draft', async (signal, code) => {
   await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
   const editor = join(folder, 'editor');
   await writeFile(editor, `#!/bin/sh\necho $$ > ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });

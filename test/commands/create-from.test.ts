@@ -91,7 +91,7 @@ test.each([
   },
 );
 
-test('looks up the models and zones that rows name, and uses flags as default values', async () => {
+test('looks up model names in the rows and uses flags as default values', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
@@ -131,7 +131,7 @@ describe('`bicycles create --from` reports the position of an error in the file 
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('rejects a bicycle that appears twice when the organization comes from the service', async () => {
+  test('rejects a duplicate row that omits the organization', async () => {
     const organization = `http://127.0.0.1/organizations/${ORGANIZATION}/`;
     await withServer(
       (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),
@@ -152,7 +152,7 @@ describe('`bicycles create --from` reports the position of an error in the file 
     );
   });
 
-  test('reports errors in a file of any length in the order of its lines', async () => {
+  test('reports the errors of a file in line order', async () => {
     const long = '-'.repeat(200);
     const rows = Array.from(
       { length: 8_000 },
@@ -212,7 +212,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     },
   );
 
-  test('a resumed run in an empty fleet creates only the bicycles that the killed run did not create', async () => {
+  test('a resumed run creates only the bicycles that the first run did not create', async () => {
     const made: object[] = [];
     let posts = 0;
     await withServer(
@@ -248,7 +248,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
         expect(await run()).toMatchObject({
           code: 0,
           stderr: expect.stringContaining(
-            'an earlier run got no answer for 2: 1 were done, 1 were not done and are sent now',
+            'an earlier run got no answer for 2: 1 were done, 1 were not done and will be sent now',
           ),
         });
         expect(made).toHaveLength(3);
@@ -278,7 +278,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     });
   });
 
-  test('does not mistake an older bicycle, or the bicycle of another row, for the result of an uncertain creation', async () => {
+  test('does not mistake another bicycle for the result of an unanswered create request', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service distinguishes the bicycles before the run by their time in seconds.
@@ -294,7 +294,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
       const second = await create(sandbox, args);
       expect([second.code, second.stderr]).toEqual([
         0,
-        expect.stringContaining('1 were not done and are sent now'),
+        expect.stringContaining('1 were not done and will be sent now'),
       ]);
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });

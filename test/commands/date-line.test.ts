@@ -121,7 +121,7 @@ describe('--bbox across the date line', () => {
     expect(stderr).toBe('Showing 4 of 10 bicycles. Everything: --all\n');
   });
 
-  test('--page shows a page of the bicycles on both sides of the date line together', async () => {
+  test('--page treats both sides of the date line as one list', async () => {
     const first = await list(['--ordering', 'created', ...NAMES]);
     expect(first.stdout).toBe(
       namesOf(sorted([...WEST.slice(0, 2), ...EAST.slice(0, 2)], 'created')),
@@ -167,7 +167,7 @@ describe('--bbox across the date line', () => {
     expect([map.code, map.stdout]).toEqual([0, expect.stringContaining('10 bicycles')]);
   });
 
-  test('exits with 9 when one side of the date line has fewer bicycles than the service counts', async () => {
+  test('exits with 9 when the list of one side is shorter than its total', async () => {
     const hidesOne = service();
     const { env } = await openServer((response, asked, socket) => {
       const isEast = asked.path.includes('-180%2C') || asked.path.includes('-180,-18');
@@ -200,14 +200,14 @@ describe('--bbox across the date line', () => {
     ['13.3,52.6,13.5,52.4', '13.5,52.6,13.3,52.4'],
     ['-1,-16,1,-18', '1,-16,-1,-18'],
     ['0,-16,179,-18', '179,-16,0,-18'],
-  ])('rejects the box %s, whose corners are swapped', async (box, corrected) => {
+  ])('rejects the box %s because its corners are swapped', async (box, corrected) => {
     const { code, stderr, asked } = await list([], {}, box);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain(`--bbox ${corrected}`);
   });
 });
 
-describe('a service with wrong results for a box', () => {
+describe('a service that returns wrong results for a bounding box', () => {
   const wrong = { select: () => [...INSIDE, ...OUTSIDE] };
 
   test.each([
@@ -220,7 +220,7 @@ describe('a service with wrong results for a box', () => {
     expect(count.stdout).toBe(`${inside.length}\n`);
   });
 
-  test('rejects `--param fields` that leaves out the position of the bicycles', async () => {
+  test("rejects `--param fields` when it omits the bicycles' position", async () => {
     const { code, stderr, asked } = await list(['--param', 'fields=uuid,name']);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain('latitude,longitude');

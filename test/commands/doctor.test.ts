@@ -148,7 +148,7 @@ describe('`doctor` and the network', () => {
     expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
   });
 
-  it('`doctor` accepts a compressed answer', async () => {
+  it('`doctor` accepts a compressed response', async () => {
     const { url } = await openServer((response) => {
       const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
       response.writeHead(200, headers).end(gzipSync('[]'));
@@ -178,7 +178,7 @@ describe('`doctor` and the network', () => {
 });
 
 describe('`doctor` and the push URL', () => {
-  it('waits no longer than --timeout when the push URL redirects to a server that does not answer', async () => {
+  it('waits no longer than --timeout when the push URL redirects to a silent server', async () => {
     const { url } = await openServer((response, { path }) => {
       if (!path.startsWith('/slow')) response.writeHead(302, { location: '/slow' }).end();
     });

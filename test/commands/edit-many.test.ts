@@ -76,7 +76,7 @@ test.each(['csv', 'jsonl', 'xlsx'])(
   },
 );
 
-test('accepts an exported list whose extra columns are fields that the service does not have', async () => {
+test('accepts an exported list with columns that the service does not have', async () => {
   const plain = await startSandbox({ bicycles: 10, rate: 0, service: 'interface' });
   onTestFinished(() => plain.close());
   const env = await environmentOf(plain);
@@ -120,7 +120,7 @@ async function openBicycles(
 
 const TWO = UUIDS.map((uuid) => JSON.stringify({ uuid, name: 'new', description: 'd' })).join('\n');
 
-test('exits with 9 when the answer to an edit lacks the edited field', async () => {
+test('exits with 9 when the response to an edit omits the edited field', async () => {
   const { env } = await openBicycles(() => [200, { name: 'new' }]);
   const run = await edit(TWO, ['--yes'], env);
   expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('2 refused')]);
@@ -135,7 +135,7 @@ test('edits with PATCH when the service does not support PUT', async () => {
   expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
 });
 
-test('repeats no edit that the journal records as done, and sends edits whose rows changed in the file', async () => {
+test('does not repeat an edit that the journal records as done', async () => {
   const journal = join(folder, 'j.jsonl');
   const { env, edits } = await openBicycles(({ body, path }) =>
     path.includes(UUIDS[1] ?? '') ? [423, {}] : [200, body],
@@ -161,7 +161,7 @@ test('repeats no edit that the journal records as done, and sends edits whose ro
   expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
 });
 
-test('reads a bicycle again after an edit without an answer, and repeats the edit when the version did not change', async () => {
+test('repeats an unanswered edit when the version of the bicycle did not change', async () => {
   const journal = join(folder, 'j.jsonl');
   let status = 502;
   const { env, edits } = await openBicycles(({ body }) => [status, body]);
@@ -174,7 +174,7 @@ test('reads a bicycle again after an edit without an answer, and repeats the edi
   const again = await edit(TWO, args, env);
   expect([again.code, again.stderr]).toEqual([
     0,
-    expect.stringContaining('2 were not done and are sent now'),
+    expect.stringContaining('2 were not done and will be sent now'),
   ]);
   expect(edits).toHaveLength(4);
 });

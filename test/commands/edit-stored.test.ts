@@ -69,7 +69,7 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   ['normalises', 'Jose\u0301', (text) => text.normalize('NFC'), 'as "José"'],
   ['stores CRLF', 'a\nb', (text) => text.replaceAll('\n', '\r\n'), 'name "a\\nb" as "a\\r\\nb"'],
 ])(
-  'reports an edit as done and prints a notice at a service that %s',
+  'reports an edit as done and prints a notice for a service that %s',
   async (_what, sent, store, notice) => {
     const { env } = await openBicycles({ store: (value) => store(String(value)) });
     const { code, outcomes, notices } = await edit(env, [{ uuid: A, name: sent }]);
@@ -79,7 +79,7 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   },
 );
 
-test('reports an edit that adds a space as done when the service trims white space', async () => {
+test('reports an edit as done when the service trims a trailing space', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const [bicycle] = sandbox.bicycles();
   const rows = [{ uuid: bicycle?.uuid, name: `${bicycle?.name} ` }];
@@ -87,7 +87,7 @@ test('reports an edit that adds a space as done when the service trims white spa
   expect([code, outcomes]).toEqual([0, ['done']]);
 });
 
-test('reports an edit to an empty text as done when the service stores null', async () => {
+test('reports an edit as done when the service stores null for an empty string', async () => {
   const { env } = await openBicycles({
     fields: { note: 'old' },
     store: (value) => (value === '' ? null : value),
@@ -99,7 +99,7 @@ test('reports an edit to an empty text as done when the service stores null', as
 test.each<[what: string, store: (text: string) => unknown, message: string]>([
   ['cuts', (text) => text.slice(0, 4), 'note (cut to "A lo")'],
   ['replaces', () => 'something else', 'note (stored as "something else")'],
-  ['ignores', () => 'old', 'the service ignored the change of: note (old)'],
+  ['ignores', () => 'old', 'the service ignored the new values of: note (old)'],
 ])('exits with 9 when the service %s the edited value', async (_what, store, message) => {
   const { env } = await openBicycles({
     fields: { note: 'old' },
@@ -110,7 +110,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   expect(run.results[0]?.message).toContain(message);
 });
 
-test('does not change a bicycle when --model names its current model with a URL of another host', async () => {
+test('does not send an edit when --model is already the model of the bicycle', async () => {
   const { env, sent } = await openBicycles({
     fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
   });
@@ -123,7 +123,7 @@ test('does not change a bicycle when --model names its current model with a URL 
   expect(sent).toEqual([]);
 });
 
-test('reports an edited link as done when the service returns the link with another host', async () => {
+test('reports an edited link as done even when the service changes its host', async () => {
   const { env } = await openBicycles({
     fields: { lock: null },
     store: (value) => (String(value).endsWith('/locks/7/') ? 'http://proxy/v2/locks/7/' : value),
@@ -136,28 +136,31 @@ test.each([
   ['another field', { note: 'by another user' }, 'note (none) -> by another user'],
   ['the same field', { description: 'by another user' }, 'description (empty) -> by another user'],
   ['the tags', { tags: ['x'] }, 'tags (none) -> ["x"]'],
-])('sends no PUT when another user changed %s after the preview', async (_what, change, words) => {
-  const { env, sent, bicycles } = await openBicycles({
-    afterRead(bicycle, readings) {
-      if (readings === 2) Object.assign(bicycles.get(A) ?? {}, change);
-      if (readings > 2) bicycle['latitude'] = readings;
-    },
-  });
-  const journal = newJournal();
-  const rows = [A, B].map((uuid) => ({ uuid, description: 'mine' }));
-  const run = await edit(env, rows, '--journal', journal);
-  expect([run.code, run.outcomes]).toEqual([9, ['changed', 'done']]);
-  expect(run.results[0]?.message).toContain(
-    `was changed by another user since it was read: ${words}`,
-  );
-  expect(sent).toHaveLength(1);
-  expect(bicycles.get(A)).toMatchObject(change);
-  // Repeating the command reads the bicycle again and applies the edit to its new fields.
-  const again = await edit(env, rows, '--journal', journal);
-  expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
-});
+])(
+  'does not send a PUT when another user changed %s after the preview',
+  async (_what, change, words) => {
+    const { env, sent, bicycles } = await openBicycles({
+      afterRead(bicycle, readings) {
+        if (readings === 2) Object.assign(bicycles.get(A) ?? {}, change);
+        if (readings > 2) bicycle['latitude'] = readings;
+      },
+    });
+    const journal = newJournal();
+    const rows = [A, B].map((uuid) => ({ uuid, description: 'mine' }));
+    const run = await edit(env, rows, '--journal', journal);
+    expect([run.code, run.outcomes]).toEqual([9, ['changed', 'done']]);
+    expect(run.results[0]?.message).toContain(
+      `was changed by another user since it was read: ${words}`,
+    );
+    expect(sent).toHaveLength(1);
+    expect(bicycles.get(A)).toMatchObject(change);
+    // Repeating the command reads the bicycle again and applies the edit to its new fields.
+    const again = await edit(env, rows, '--journal', journal);
+    expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
+  },
+);
 
-test('sends no PUT for a single bicycle that another user changed after the preview', async () => {
+test('does not edit a single bicycle that another user changed after the preview', async () => {
   const { env, sent } = await openBicycles({
     afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
   });
@@ -167,7 +170,7 @@ test('sends no PUT for a single bicycle that another user changed after the prev
   expect(stderr).toContain('was changed by another user since it was read');
 });
 
-test('still edits a bicycle that only moved, and PATCH does not change other fields', async () => {
+test('edits a bicycle even when it moved after the preview', async () => {
   const moving = await openBicycles({
     afterRead: (bicycle, readings) => Object.assign(bicycle, { latitude: readings, state: 'lost' }),
   });
@@ -180,7 +183,7 @@ test('still edits a bicycle that only moved, and PATCH does not change other fie
   expect(patched.sent).toEqual([{ description: 'mine' }]);
 });
 
-test('refuses to edit a bicycle that was deleted after the preview, but edits the others', async () => {
+test('refuses only the edit of a bicycle that was deleted after the preview', async () => {
   const { env, bicycles } = await openBicycles({
     afterRead(_bicycle, readings) {
       if (readings === 2) bicycles.delete(A);
@@ -249,7 +252,7 @@ test.each([
   expect([code, sent]).toEqual([0, []]);
 });
 
-test('a number in YAML can be the serial number of a bicycle to edit or to create', async () => {
+test('accepts a YAML number as a serial number', async () => {
   const sandbox = await openSandbox({ bicycles: 3 });
   const env = {
     ...(await environmentOf(sandbox)),
@@ -299,7 +302,7 @@ test.each([
   ['uuid,num', '"0,005"', 0.005],
   ['uuid\tnum', '13.404', 13.404],
   ['uuid,num', '2e-7', 2e-7],
-])('under the header %j the cell %s is the number %d', async (header, cell, value) => {
+])('with the header %j, the cell %s is read as the number %d', async (header, cell, value) => {
   const delimiter = header[4] ?? '';
   const { code, sent } = await editByCell({ num: 9 }, `${header}\n${A}${delimiter}${cell}\n`);
   expect([code, sent]).toEqual([0, [expect.objectContaining({ num: value })]]);
@@ -311,7 +314,7 @@ test.each([
   ['uuid;num', '1,500'],
   ['uuid,num', '1.50'],
   ['uuid,num', '"1,5"'],
-])('under the header %j the cell %s leaves 1.5 unchanged', async (header, cell) => {
+])('with the header %j, the cell %s leaves 1.5 unchanged', async (header, cell) => {
   const delimiter = header[4] ?? '';
   const { code, sent } = await editByCell({ num: 1.5 }, `${header}\n${A}${delimiter}${cell}\n`);
   expect([code, sent]).toEqual([0, []]);
@@ -333,7 +336,7 @@ test.each([
   ],
   ['uuid,flag', '1', 'flag must be true or false, not "1"', ''],
   ['uuid,flag', 'SANT', 'flag must be true or false, not "SANT"', ''],
-])('under the header %j refuses the cell %s', async (header, cell, message, hint) => {
+])('with the header %j, the cell %s is refused', async (header, cell, message, hint) => {
   const delimiter = header[4] ?? '';
   const present = { num: 1, flag: true };
   const run = await editByCell(present, `${header}\n${A}${delimiter}${cell}\n`);

@@ -35,7 +35,7 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
   }
   const ended = () => terminal.until(/code \d+: [\s\S]*[^-]icanon[\s\S]*ready> $/);
 
-  test('`bicycles edit -` changes nothing after "no" or Ctrl-C at the question', async () => {
+  test('`bicycles edit -` changes nothing after "no" or Ctrl-C at the prompt', async () => {
     const before = edits();
     await start('asked');
     terminal.press('n\r');
@@ -54,7 +54,7 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
       () => process.kill(Number(readFileSync(join(home.folder, 'pid'), 'utf8')), 'SIGKILL'),
     ],
   ])(
-    'after %s during the edits, the next run continues and repeats no edit',
+    'after %s during the edits, the next run does not repeat any edit',
     async (name, code, stop) => {
       const note = name.replace(/\W/g, '');
       const before = edits();

@@ -128,7 +128,7 @@ function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
 
-test('without a mirror, the feed changes the id of a bicycle that was rented and keeps the other ids', async () => {
+test('without a mirror, only rented bicycles get a new id in the feed', async () => {
   const [rented, other] = inStates('available').filter(
     (each, _, all) =>
       hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
@@ -150,7 +150,7 @@ test('without a mirror, the feed changes the id of a bicycle that was rented and
   expect(ids).toEqual([...ids].sort());
 });
 
-test('deletes feed files of another version and drafts of a killed run from the folder', async () => {
+test('deletes outdated feed files and abandoned drafts from the output folder', async () => {
   const { out, documents } = await publish();
   expect(Object.keys(documents)).toContain('geofencing_zones');
   for (const name of [
@@ -173,7 +173,7 @@ test('deletes feed files of another version and drafts of a killed run from the 
   expect(readdirSync(out).sort()).toEqual(expected);
 });
 
-test('omits last_reported in the second of a rental, because it would link the old id to the new one', () => {
+test('omits last_reported in the second of a rental', () => {
   const since = Date.parse('2026-11-22T10:00:00.500Z');
   const reportedAt = (time: string) => {
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };
@@ -335,7 +335,7 @@ async function openService() {
   return { url, service };
 }
 
-test('--every updates the feed, --serve serves it with an ETag, and a failure keeps the old feed', async () => {
+test('--serve keeps serving the old feed when an update fails', async () => {
   const { url, service } = await openService();
   const out = join(folder, 'every');
   const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
@@ -399,7 +399,7 @@ test('--every updates the feed, --serve serves it with an ETag, and a failure ke
   expect(await problemsOf(readDocuments(out))).toEqual({});
 });
 
-test('keeps the old feed and reports its age when the list is incomplete or cannot be read', async () => {
+test('keeps the old feed when the list is incomplete or cannot be read', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
   const { url, service } = await openService();
@@ -494,7 +494,7 @@ const zone = fc.record({
   ),
 });
 
-test('feeds of random fleets are valid and contain no hostile name', async () => {
+test('feeds of random fleets are valid and contain no hostile names', async () => {
   const fleets = fc.record({
     bicycles: fc.array(bicycle, { maxLength: 12 }),
     zones: fc.array(zone, { maxLength: 4 }),

@@ -81,7 +81,7 @@ function afterStart(sandbox: Sandbox, ...steps: readonly (() => unknown)[]): () 
 }
 
 describe('`watch` and a bicycle that was deleted during a gap', () => {
-  test('prints the deletion and counts it in the report of a complete comparison', async () => {
+  test('prints the deletion after a complete comparison', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid, name } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
@@ -113,7 +113,7 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
   });
 });
 
-test('reports no deletion when the user is a mechanic, whose list does not show every bicycle', async () => {
+test('does not report bicycles as deleted when a mechanic cannot list them', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
     const [own, rented, deleted] = sandbox
@@ -144,7 +144,7 @@ test('reports no deletion when the user is a mechanic, whose list does not show 
   });
 });
 
-test('detects a deletion by a lower count when the connection was never lost', async () => {
+test('detects a deletion by the falling count while the connection is open', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
@@ -156,7 +156,7 @@ test('detects a deletion by a lower count when the connection was never lost', a
   });
 });
 
-test('detects a deletion without a gap when fleet does not know every bicycle', async () => {
+test('detects a deletion by the falling count when only the first page is known', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 250 }, async (sandbox) => {
     const { organization } = idOf(sandbox);
@@ -171,7 +171,7 @@ test('detects a deletion without a gap when fleet does not know every bicycle', 
   });
 });
 
-test('repeats a comparison when its second page no longer exists because the list became shorter', async () => {
+test('repeats a comparison when its second page no longer exists', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
@@ -290,7 +290,7 @@ async function watchNamed(passes: readonly Answers[]) {
 }
 const HIDDEN: Answers = { listed: [OTHER], denied: [ONE] };
 
-test('counts the bicycle of --bicycle as gone when two complete lists, five seconds apart, do not contain it', async () => {
+test('reports a selected bicycle as gone when two complete lists do not contain it', async () => {
   const { stdout, stderr, asked } = await watchNamed(Array(9).fill(HIDDEN));
   expect(stdout).toMatch(/gone, was /);
   expect(stderr).toContain('1 bicycle gone');
@@ -305,7 +305,7 @@ test.each([
     'its address answers 404 and the list has it',
     Array(9).fill({ listed: [ONE, OTHER], denied: [ONE] }),
   ],
-])('does not count the bicycle of --bicycle as gone when %s', async (_what, passes) => {
+])('does not report a selected bicycle as gone when %s', async (_what, passes) => {
   const { stdout, stderr } = await watchNamed(passes);
   expect(stdout).not.toContain('gone, was ');
   expect(stderr).not.toContain('bicycle gone');

@@ -25,7 +25,7 @@ const fleet = (line: string, columns?: number) =>
     columns === undefined ? {} : { terminal: { columns } },
   );
 
-it('a help page is the same when only one command group is declared and when all of them are', async () => {
+it('a help page does not depend on the other declared command groups', async () => {
   const commands = everyCommand()
     .slice(1)
     .map((command) => pathOf(command).replace('fleet ', ''))
@@ -35,7 +35,7 @@ it('a help page is the same when only one command group is declared and when all
 });
 
 describe('the first help page', () => {
-  it('the first help page is printed by `fleet` without arguments, --help, -h and help', async () => {
+  it('`fleet`, `fleet --help`, `fleet -h` and `fleet help` print the first help page', async () => {
     const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
     for (const page of pages)
       expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
@@ -60,7 +60,7 @@ describe('the first help page', () => {
       ).toEqual([]);
   });
 
-  it('the first help page is a tree of all commands with --json', async () => {
+  it('with --json, the first help page is a tree of all commands', async () => {
     const { code, stdout } = await fleet('--help --json');
     const tree = JSON.parse(stdout);
     const named = (name: string) =>
@@ -132,7 +132,7 @@ describe('every help page', () => {
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 
-  it('every help page has a summary of one line and lists the aliases', async () => {
+  it('every help page has a one-line summary and lists the aliases', async () => {
     const commands = everyCommand().slice(1);
     expect(
       commands.filter((command) => command.summary() === '').map((command) => command.name()),
@@ -197,7 +197,7 @@ describe('`fleet help`', () => {
     expect(terms.filter((term) => !isListed(term))).toEqual([]);
   });
 
-  it('help pages name the environment variable of every setting and the column of every documented field', async () => {
+  it('help pages list every documented field and the environment variable of every setting', async () => {
     const settings = readText('docs/settings.md');
     const variables = KEY_NAMES.flatMap((name) => KEYS[name].variable ?? []);
     expect(variables.filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);
@@ -254,7 +254,7 @@ describe('suggestions for misspelled commands', () => {
   });
 });
 
-it('the guides are printed with the lines of each paragraph and item joined', () => {
+it('joins the lines of each paragraph in the printed guides', () => {
   const guide = 'One\ntwo `fleet\nwatch`.\n\n- three\n  four\n- five\n\n1. six\n   seven\n2. eight';
   expect(guideText(guide)).toBe(
     'One two "fleet watch".\n\n  - three four\n  - five\n\n  1. six seven\n  2. eight',

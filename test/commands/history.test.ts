@@ -30,7 +30,7 @@ async function openPast() {
   return { sandbox, uuid, name };
 }
 
-test('merges the history of the service with that of the mirror by time, and shows the source of each change', async () => {
+test('merges the histories of the service and the mirror by time', async () => {
   const folder = newFolder();
   const { sandbox, uuid } = await openPast();
   expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);

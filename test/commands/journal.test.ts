@@ -99,7 +99,7 @@ const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) 
   withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
 
 describe.concurrent('a second run with the same journal', () => {
-  test('a run that Ctrl-C stopped is resumed', async () => {
+  test('resumes a run that was stopped by Ctrl-C', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] },
       async (sandbox, path) => {
@@ -124,7 +124,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('after lost connections, marks bicycles in the target state as done when the input shows their earlier state', async () => {
+  test('after lost connections, marks bicycles in the target state as done', async () => {
     // A service without a history of transitions.
     const service = {
       service: 'interface',
@@ -139,14 +139,14 @@ describe.concurrent('a second run with the same journal', () => {
       sandbox.setFaults([]);
       const second = await act(sandbox, args, { stdin });
       expect(second.stderr).toContain(
-        ' were done, 0 were not done and are sent now, 0 are still uncertain',
+        ' were done, 0 were not done and will be sent now, 0 are still uncertain',
       );
       expect(second.code).toBe(0);
       for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
   });
 
-  test('checks the bicycles after a 503 and sends only the changes that were not carried out', async () => {
+  test('after a 503, sends only the changes that were not carried out', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] },
       async (sandbox, path) => {
@@ -162,7 +162,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('after a kill, sends the changes that were not carried out, and marks bicycles in the target state as done', async () => {
+  test('after a kill, sends only the changes that were not carried out', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
       await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
@@ -170,7 +170,7 @@ describe.concurrent('a second run with the same journal', () => {
       const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
       const { code, outcomes, stderr } = await act(sandbox, args);
       expect(stderr).toContain(
-        'an earlier run got no answer for 2: 1 were done, 1 were not done and are sent now, 0 are still uncertain',
+        'an earlier run got no answer for 2: 1 were done, 1 were not done and will be sent now, 0 are still uncertain',
       );
       expect([code, outcomes]).toEqual([
         0,
@@ -214,7 +214,7 @@ describe.concurrent('a second run with the same journal', () => {
     },
   );
 
-  test('does not mark a lost request as done when the bicycle reached the target state in another way', async () => {
+  test('does not mark a lost request as done just because the state matches', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);
       const binding = { base_url: sandbox.baseUrl, transition: 'take_over' };
@@ -286,7 +286,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does not treat a state as confirmed after `--unknown done`, because no response showed it', async () => {
+  test('does not treat a state as confirmed after `--unknown done`', async () => {
     await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
       const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
@@ -315,7 +315,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test("asks for the service's history only for uncertain bicycles, and marks nothing as done without a history", async () => {
+  test('requests the history only of bicycles with an uncertain outcome', async () => {
     for (const hasHistory of [true, false]) {
       let sent = 0;
       await withServer(
@@ -371,7 +371,7 @@ describe.concurrent('a second run with the same journal', () => {
     }
   });
 
-  test('waits for the whole time of --settle before it decides about unanswered requests, and sends the other changes meanwhile', async () => {
+  test('waits for the full --settle time before it decides about unanswered requests', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -398,7 +398,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('stops waiting and sends nothing when the journal is deleted', async () => {
+  test('stops waiting when the journal is deleted', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -426,7 +426,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('a suspended run sends nothing again after another run took over', async () => {
+  test('a run sends no further requests after another run took over', async () => {
     await withJournal(async (path) => {
       await withServer(
         async (response, { method }) => {
@@ -464,7 +464,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('sends no change twice when the first run was killed and the service answers later than --timeout', async () => {
+  test('does not repeat a change when the service answers later than --timeout', async () => {
     const acted = new Map<string, number>();
     await withServer(
       (response, { method, path }) => {
@@ -502,7 +502,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('--dry-run prints the remaining requests of a resumed run and writes nothing', async () => {
+  test('--dry-run prints the remaining requests of a resumed run', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
       await act(sandbox, [done, 'reserve', '--journal', path]);
@@ -521,7 +521,7 @@ describe.concurrent('a second run with the same journal', () => {
       expect(stdout.trim().split('\n')).toHaveLength(1);
       expect(stdout).toContain(left);
       expect(stderr).toContain(
-        'dry run: 1 request, nothing was sent; 1 of an earlier run without an answer would be looked up',
+        'dry run: 1 request, nothing was sent; 1 without an answer from an earlier run would be checked',
       );
       expect(await readFile(path, 'utf8')).toBe(before);
     });

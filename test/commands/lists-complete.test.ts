@@ -63,8 +63,8 @@ const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
  */
 const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
 
-describe('a bicycle that is created while the list is read', () => {
-  test('a bicycle that was created during the read is found by reading again only the pages that may contain it', async () => {
+describe('a bicycle created during a list read', () => {
+  test('rereads only the pages that may contain a bicycle created during the read', async () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--all',
     ]);
@@ -103,7 +103,7 @@ describe('a bicycle that is created while the list is read', () => {
     expect({ code, ids }).toEqual({ code: 0, ids: expected });
   });
 
-  test('a bicycle that was created during the read is not searched for when --limit has enough bicycles', async () => {
+  test('does not search for new bicycles when the read already reached --limit', async () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--limit',
       '5',
@@ -112,7 +112,7 @@ describe('a bicycle that is created while the list is read', () => {
     expect(stderr).not.toContain('reading the pages again');
   });
 
-  test('a bicycle that was created during the read and moves during the second read is found by a third read', async () => {
+  test('a third read finds a bicycle that moves during the second read', async () => {
     const move = (ids: string[], request: number) => {
       const rest = ids.filter((id) => id !== 'new');
       // The bicycle moves to the front of the list after the first reading has passed the front,
@@ -126,8 +126,8 @@ describe('a bicycle that is created while the list is read', () => {
   });
 });
 
-describe('bicycles that are missing in the list', () => {
-  test('missing bicycles cause a limited number of additional reads, however many are missing', async () => {
+describe('bicycles missing from the list', () => {
+  test('limits the number of additional reads even when many bicycles are missing', async () => {
     const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
     expect(code).toBe(9);
     expect(requests).toBeLessThan(30);
@@ -173,7 +173,7 @@ describe('an endless list', () => {
     expect(requests).toBeLessThan(40);
   });
 
-  test('`bicycles list --limit` fails when the service lists fewer bicycles than it counts', async () => {
+  test('`bicycles list --limit` fails when the list is shorter than the total of the service', async () => {
     expect((await endless(() => [{ uuid: 'a' }], ['--limit', '5', '-o', 'uuid'])).code).toBe(7);
     expect((await endless(() => [{ uuid: 'a' }], ['--count', '--where', 'name=x'])).code).toBe(7);
   });
@@ -199,7 +199,7 @@ test('prefetches fewer pages when the pages are large', async () => {
   });
 });
 
-test('still reads pages that become large, but does not prefetch them', async () => {
+test('does not prefetch pages that become large', async () => {
   const name = 'x'.repeat(1_000_000);
   const all = Array.from({ length: 48 }, (_, index) => ({
     uuid: `u${index}`,

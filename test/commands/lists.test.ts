@@ -23,7 +23,7 @@ test.each(mostly(PROGRAMS, (_, index) => index === 1))(
 );
 
 describe('`bicycles list --jq`', () => {
-  test('--jq processes page by page when its program begins with .[]', async () => {
+  test('--jq processes the list page by page when its program begins with .[]', async () => {
     let askedAtFirstLine = 0;
     const all = Array.from({ length: 20 }, (_, index) => ({ uuid: `u${index}` }));
     const { env, asked } = await openServer((response, request) =>
@@ -98,12 +98,12 @@ describe('the progress line of `bicycles list`', () => {
     [['--all', '--quiet'], true],
     [['--all'], false],
     [['--page', '3'], true],
-  ])('the progress line is not drawn with %j on a terminal: %s', async (args, terminal) => {
+  ])('the progress line is not drawn with %j (on a terminal: %s)', async (args, terminal) => {
     const { drawn } = await run(['-o', 'jsonl', ...args], terminal);
     expect(drawn).not.toContain('\r');
   });
 
-  test('the progress line of `bicycles list` is replaced by the message about a retry', async () => {
+  test('a retry message replaces the progress line of `bicycles list`', async () => {
     let count = 0;
     const { env } = await openServer((response) =>
       ++count === 1

@@ -93,7 +93,7 @@ describe('a service that returns wrong tokens', () => {
     return { url, posts: () => asked.filter(({ path }) => path.includes('refresh')).length };
   };
 
-  it('keeps the valid token when the response to a renewal is half a megabyte long', async () => {
+  it('keeps the valid token when a renewal returns an oversized response', async () => {
     const { url } = await openTokens((isRenewal) =>
       isRenewal
         ? jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) })
@@ -129,7 +129,7 @@ describe('a service that returns wrong tokens', () => {
   });
 });
 
-it('logs in with the token_command of the guide', async () => {
+it('logs in with the token_command from the guide', async () => {
   const { baseUrl } = await openSandbox({ bicycles: 3 });
   const line =
     /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
@@ -200,7 +200,7 @@ it('a long-running command renews its token repeatedly until it ends', async () 
   expect(timers).toEqual([]);
 });
 
-it('error messages quote no text that looks like a token', async () => {
+it('error messages do not quote text that looks like a token', async () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
   for (const token of [jwt, '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b'])
     for (const line of [

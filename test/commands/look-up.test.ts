@@ -34,7 +34,7 @@ function sentChanges({ requests }: Sandbox): number {
   return requests.filter(({ method }) => method !== 'GET').length;
 }
 
-describe.each(KINDS)('looking up a bicycle at a service of the kind %s', (service) => {
+describe.each(KINDS)('looking up a bicycle at a service of type %s', (service) => {
   test.each(['NFC', 'NFD'] as const)('`get` finds a name in another form than %s', async (form) => {
     const { fleet, sandbox, uuids } = await openNamed(service);
     sandbox.changeBicycle(uuids.one, { name: 'Quokka Nörd 0001'.normalize(form) });
@@ -45,7 +45,7 @@ describe.each(KINDS)('looking up a bicycle at a service of the kind %s', (servic
     }
   });
 
-  test('a short text that is the beginning of one UUID and a part of another name is ambiguous', async () => {
+  test("rejects a short string that matches one UUID and another bicycle's name", async () => {
     const { fleet, sandbox, uuids } = await openNamed(service);
     const short = uuids.one.slice(0, 4);
     sandbox.changeBicycle(uuids.two, { name: `Quokka ${short.toUpperCase()}` });
@@ -58,7 +58,7 @@ describe.each(KINDS)('looking up a bicycle at a service of the kind %s', (servic
 });
 
 test.each(engines)(
-  'a mirror finds parts of names in lower and upper case (%s)',
+  'a mirror finds bicycles by parts of their names, ignoring case (%s)',
   async (_kind, newText) => {
     const { fleet, sandbox, uuids } = await openNamed();
     const to = await newText();
@@ -77,7 +77,7 @@ test.each(engines)(
 );
 
 test.each(engines)(
-  'a mirror finds a second match among many bicycles (%s)',
+  'a mirror finds all bicycles that match an ambiguous name (%s)',
   async (_kind, newText) => {
     const sandbox = await startSandbox({ bicycles: 260, rate: 0 });
     onTestFinished(() => sandbox.close());
@@ -95,7 +95,7 @@ test.each(engines)(
 );
 
 test.each(engines)(
-  'a mirror finds composed and decomposed Unicode, and names that look like a UUID prefix (%s)',
+  'a mirror finds composed and decomposed Unicode names (%s)',
   async (_kind, newText) => {
     const { fleet, sandbox, uuids } = await openNamed();
     const short = uuids.one.slice(0, 4);

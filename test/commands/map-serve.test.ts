@@ -166,7 +166,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('sends only newer events to a tab of the same run, and the whole fleet to a tab that another run served', async () => {
+test('sends only newer events to a tab of the same run', async () => {
   const { url, send } = await start();
   send(update(1));
   const current = listen(url, 1);
@@ -201,7 +201,7 @@ test('a tab that reconnects gets every event since it loaded the fleet', async (
   expect(await readFleet(url)).toMatchObject({ sequence: 9 });
 });
 
-test('stalled tabs share memory, and are closed in time, while tabs that read stay open', async () => {
+test('closes stalled tabs while other tabs stay open', async () => {
   // Incompressible data, so that separate copies would need 10 MB per tab.
   const rows = randomBytes(8e6).toString('base64');
   const { url, send } = await start({ idleMs: 15_000, payload: { title: rows } });
@@ -249,7 +249,7 @@ test('stalled tabs share memory, and are closed in time, while tabs that read st
   quick.stop();
 });
 
-test('keeps its URL across runs, and tells an open page that events were missed', async () => {
+test('keeps its URL across runs and tells an open page about missed events', async () => {
   const folder = newFolder();
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const run = async (port: string) => {
@@ -269,7 +269,7 @@ test('keeps its URL across runs, and tells an open page that events were missed'
   await second.served.stop();
 });
 
-test('rejects a port in use, a zone and an invalid tile server before it starts to serve', async () => {
+test('rejects a port in use, --zone and an invalid tile server at startup', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const env = await environment();
@@ -300,7 +300,7 @@ function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
   });
 }
 
-test('sends bicycles that changed, and ignores bicycles that were read again without a change', () => {
+test('sends only bicycles that changed since the last read', () => {
   const feed = openFeed(({ state }) => state !== 'retired');
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
@@ -325,7 +325,7 @@ test('sends bicycles that changed, and ignores bicycles that were read again wit
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
 });
 
-test('tells the page that a fleet is too large to follow, and stops reading the list', () => {
+test('tells the page that a fleet is too large to follow', () => {
   const feed = openFeed(() => true);
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
@@ -341,7 +341,7 @@ test('tells the page that a fleet is too large to follow, and stops reading the 
   });
 });
 
-test('reports once that alerts cannot be read, and tries again with the next request', async () => {
+test('reports only once that the alerts cannot be read', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
   const { url } = await openServer(answer);
@@ -383,7 +383,7 @@ describe('`map --serve` with live updates of a sandbox', () => {
   const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;
   const uuidsOf = ({ rows }: Payload) => rows.map(({ uuid }) => uuid);
 
-  test('applies the filters to updates, and sends nothing when nothing changed', async () => {
+  test('applies the filters to updates', async () => {
     const { served, read } = await serve('--state', 'lost');
     await served.until(() => served.stderr().includes('watching'));
     const own = sandbox().bicycles(organizationOf(sandbox()));
@@ -413,7 +413,7 @@ describe('`map --serve` with live updates of a sandbox', () => {
     expect((await served.stop()).code).toBe(130);
   });
 
-  test('the page says when the comparison after a gap is not complete', async () => {
+  test('the page reports an incomplete comparison after a gap', async () => {
     const from = await openSandbox({ bicycles: 20, faults: [{ kind: 'noreplay' }] });
     const env = { ...(await environmentOf(from)), FLEET_ORGANIZATION: organizationOf(from) };
     const served = startFleet(['map', '--serve', '0'], { env });

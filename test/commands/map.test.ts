@@ -60,7 +60,7 @@ test('`map` draws colors on a terminal', async () => {
   expect(stdout).toContain('\u001b[');
 });
 
-test('--live follows messages, switches to the board and back with m, and exits with 0 on q', async () => {
+test('--live follows messages and switches to the board and back with m', async () => {
   const stdin = new Readable({ read() {} });
   const [moved] = sandbox()
     .bicycles()
@@ -130,7 +130,7 @@ describe('the keys of `map --live`', () => {
     return { state, seen, text: canvasLines(canvas, NO_PAINT).join('\n') };
   }
 
-  test('Tab selects the clusters from the largest to the smallest and starts again', () => {
+  test('Tab selects the clusters from the largest to the smallest and then wraps around', () => {
     expect(press('\t').text).toMatch(/▸120◂/);
     expect(press('\t').text).toMatch(/120: 120 rented {2}keys/);
     expect(press('\t\t').text).toMatch(/▸40◂/);
@@ -152,7 +152,7 @@ describe('the keys of `map --live`', () => {
     expect(press(`${heap}\u001b`).state.view.panel).toEqual({ type: 'map' });
   });
 
-  test('arrow keys move by a quarter, + and - zoom by two, and the view stays within the world', () => {
+  test('the map view moves with the arrow keys and zooms with + and -', () => {
     const start = press('').seen.view;
     const right = press('\u001b[C').seen.view;
     expect((right.x - start.x) * start.worldDots).toBeCloseTo(press('').seen.extent.width / 4, 3);

@@ -141,7 +141,7 @@ test('asks the service when the mirror file is damaged', async () => {
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
 });
 
-test("`watch` starts with every bicycle from the mirror and the changes since the mirror's last message", async () => {
+test("`watch` starts with the mirror's bicycles and the changes since its last message", async () => {
   const seen = async ({ uuid }: { uuid: string }, flags: readonly string[]) => {
     await beat();
     const { requests } = sandbox();

@@ -9,7 +9,7 @@ const [[, newSqlite]] = useEngines();
 /** Shorter than the five minutes after which the whole list is compared anyway. */
 const SOON_MS = 60_000;
 
-test('reads a bicycle once more when a message shows a new model name, or only a new version', async () => {
+test('reads a bicycle again when a message shows a new model name or version', async () => {
   const scene = await openScene(await newSqlite());
   const { sandbox, run, until } = scene;
   const [uuid = '', other = ''] = scene.uuids();

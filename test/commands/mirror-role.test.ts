@@ -10,7 +10,7 @@ const SPEED = 40;
 const { openScene, clock } = openScenes(SPEED);
 const [[, newSqlite]] = useEngines();
 
-test('with a role that gets no push messages about deletions, finds deletions in complete lists and is current only while these are recent', async () => {
+test('finds deletions in complete lists when the role gets no push messages about them', async () => {
   const scene = await openScene(await newSqlite());
   const { sandbox, organization, run, to, until } = scene;
   Object.assign(scene.env, { FLEET_TOKEN: await sandbox.token({ affiliations: ['mechanic'] }) });

@@ -10,7 +10,7 @@ import { openScenes } from '../support/mirror-scene.js';
 
 const { openScene } = openScenes(20);
 describe.each(useEngines())('%s', (kind, newText) => {
-  test('records a gap and reads the whole list again when the database was restored from an older backup', async () => {
+  test('reads the whole list again when the database was restored from a backup', async () => {
     const text = await newText();
     const scene = await openScene(text);
     const { sandbox, run, ask, until } = scene;

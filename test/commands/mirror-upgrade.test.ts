@@ -20,7 +20,7 @@ test.each(useEngines())(
       3,
       expect.stringContaining('upgrade it: fleet mirror upgrade'),
     ]);
-    for (const said of [`is upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
+    for (const said of [`was upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
       const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
       expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
     }

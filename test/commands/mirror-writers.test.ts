@@ -76,7 +76,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
 
-  test('--standby takes over and recognizes a returning bicycle whose new state was not published', async () => {
+  test('--standby recognizes a returning bicycle whose new state was not published', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
@@ -94,7 +94,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await goesOn(scene);
   });
 
-  test('--standby takes over and keeps the state of a bicycle that left its state and returned before the takeover', async () => {
+  test('--standby keeps the state of a bicycle that returned before the takeover', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
@@ -113,7 +113,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(states, { new: '"rented"' }, { new: '"available"' });
   });
 
-  test('--standby waits again when another process has taken over the mirror meanwhile', async () => {
+  test('--standby waits again when another process has taken over the mirror', async () => {
     const scene = await openScene(await newText());
     const running = scene.run('--standby');
     await scene.isWhole();
@@ -125,7 +125,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await goesOn(scene);
   });
 
-  test('--standby takes over from a killed writer and records the time between them as a closed gap', async () => {
+  test('--standby takes over from a killed writer and records a closed gap', async () => {
     const { sandbox, organization, to, env, ...scene } = await openScene(await newText());
     const { run, said, isWhole, tell, until, ask } = scene;
     const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], {

@@ -33,7 +33,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
   });
 
-  test('outlines follow RFC 7946: the right-hand rule, and a cut at the antimeridian', async () => {
+  test('outlines follow the right-hand rule and are cut at the antimeridian', async () => {
     const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
     const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
     const zone = (type: string, rings: string) =>
@@ -68,7 +68,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
 });
 
 describe('names in flags', () => {
-  test('--zone, --organization and the settings accept names', async () => {
+  test('--zone, --organization and the settings accept names as values', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];
@@ -133,7 +133,7 @@ test.each([
   expect(run.stdout).toContain(`${uuid}\t${name}`);
 });
 
-test('stops reading a list of names that has no end', async () => {
+test('stops reading a list of names that never ends', async () => {
   let pages = 0;
   const { url } = await openServer((response, request) => {
     const at = request.page;
@@ -149,7 +149,7 @@ test('stops reading a list of names that has no end', async () => {
   });
   expect(run.code).toBe(7);
   expect(run.stderr).toBe(
-    'error: the list of zones has more than 50000 items, too many to find a name\nhint: use a UUID in place of the name\n',
+    'error: the list of zones has more than 50000 items, which is too many to search by name\nhint: use a UUID in place of the name\n',
   );
   expect(pages).toBeLessThan(15);
 });

@@ -17,7 +17,7 @@ async function fleet(
   return runFleet(args, { ...options, env: { FLEET_BASE_URL, FLEET_SSE_URL, ...token, ...env } });
 }
 
-describe('the organization of a command', () => {
+describe('the --organization flag', () => {
   test('--organization accepts a name when the service lists organizations', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [, other = { uuid: '', name: '' }] = sandbox.organizations;
@@ -73,7 +73,7 @@ describe('the organization of a command', () => {
   });
 });
 
-test('requests a bicycle whose UUID contains half a surrogate pair with the replacement character', async () => {
+test('replaces half a surrogate pair in a UUID before it requests the bicycle', async () => {
   const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/bicycles/?'))
       response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');

@@ -83,7 +83,7 @@ describe('geometry of --near', () => {
     expect(Math.round(metres / 1000)).toBe(kilometres);
   });
 
-  test('the calculated distance between two points equals the distance that was moved (property-based)', () => {
+  test('calculates the distance by which a point was moved (property-based)', () => {
     fc.assert(
       fc.property(
         place,
@@ -116,7 +116,7 @@ describe('geometry of --near', () => {
     );
   });
 
-  test('the box is valid and has decimals without exponents (property-based)', () => {
+  test('the box is valid and uses no exponents (property-based)', () => {
     fc.assert(
       fc.property(anywhere, radius, (centre, radiusMetres) => {
         const box = boxAround({ centre, radiusMetres });
@@ -216,7 +216,7 @@ describe('`bicycles list --near`', () => {
     ['-16.78,-179.99', '20km'],
     ['90,0', '6000km'],
     ['0,0', '20015km'],
-  ])('prints all bicycles around %s within %s, the nearest first', async (near, radiusText) => {
+  ])('prints all bicycles around %s within %s, sorted by distance', async (near, radiusText) => {
     const expected = around(parseNear(near), parseRadius(radiusText));
     const { code, stdout, stderr } = await fleet(
       '--near',
@@ -263,7 +263,7 @@ describe('`bicycles list --near`', () => {
     },
   );
 
-  test('--near finds bicycles on both sides of the antimeridian with one request, and none without a position', async () => {
+  test('--near finds bicycles on both sides of the antimeridian with one request', async () => {
     const items = [
       { uuid: 'a', latitude: 0, longitude: 180 },
       { uuid: 'b', latitude: '0.001', longitude: '-179.999' },

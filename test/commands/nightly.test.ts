@@ -12,7 +12,7 @@ import { openServer } from '../support/server.js';
 
 const RECIPES = blocksOf(readText('docs/alerts.md'), 'sh')[0]?.trim().split('\n') ?? [];
 
-test('docs/alerts.md has four recipes for notifications', () => {
+test('docs/alerts.md has four notification recipes', () => {
   const tools = ['notify-send', 'SLACK', 'TEAMS', 'sendmail'];
   expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual(tools);
 });

@@ -117,7 +117,7 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)('a service %s', (_kind, isObserved) => {
-  test('lists all bicycles that match an ambiguous text and sends no change', async () => {
+  test('lists all bicycles that match an ambiguous argument and does not send a change', async () => {
     const { code, stderr } = await run({ isObserved }, [
       'get',
       String(bicycleOf(20)['uuid']).slice(0, 4),
@@ -129,7 +129,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
-  test('looks up a text of any length, and shortens it in the error', async () => {
+  test('shortens a long argument in the error', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'x'.repeat(100_000)]);
     expect(code).toBe(5);
     expect(stderr.length).toBeLessThan(1000);

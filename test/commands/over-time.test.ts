@@ -99,7 +99,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     });
   });
 
-  test('periods begin with the start of the local hour or week', async () => {
+  test('periods begin at the start of the local hour or week', async () => {
     const since = ['--since', '2026-10-24 10:20', '--until', '2026-10-24 12:00'];
     const hours = await stats(address, ['--by', 'hour', ...since, '-o', 'csv']);
     expect(hours.stdout.split('\n').map((line) => line.split(',')[0])).toEqual([
@@ -115,7 +115,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
-  test('when a clock is set back, the two hours with the same name show their UTC offsets', async () => {
+  test('repeated hours show their UTC offsets when the clock is set back', async () => {
     const since = ['--since', '2026-10-25 01:00', '--until', '2026-10-25 04:00'];
     const hours = await stats(address, ['--by', 'hour', ...since, '-o', 'csv']);
     expect(hours.stdout.split('\n').map((line) => line.split(',')[0])).toEqual([
@@ -128,7 +128,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
-  test('the output names the periods for which the mirror has no data', async () => {
+  test('the output lists the periods for which the mirror has no data', async () => {
     const { stderr } = await stats(address, ['--by', 'day', ...PERIOD]);
     expect(stderr).toContain(
       '! the mirror has no data for 5 h of this time (hatched): 2026-10-26 07:00:00 to 2026-10-26 12:00:00',
@@ -146,7 +146,7 @@ describe('formats', () => {
   });
 
   test.each([60, 80, 140])(
-    'draws bars on a terminal of %i columns, with hatching for uncertain figures',
+    'draws bars on a terminal of %i columns, with hatching for uncertain numbers',
     async (width) => {
       const { stdout } = await stats(address, ['--by', 'day', ...PERIOD], true, width);
       const lines = stripVTControlCharacters(stdout).split('\n');
@@ -156,7 +156,7 @@ describe('formats', () => {
     },
   );
 
-  test('draws a page whose charts show the gap with hatching', async (context) => {
+  test('draws a page with hatched gaps in its charts', async (context) => {
     const file = join(folder, 'week.html');
     await stats(address, ['--by', 'day', ...PERIOD, '--file', file]);
     const page = await browser(context).newPage({ viewport: { width: 900, height: 800 } });
@@ -200,7 +200,7 @@ describe('formats', () => {
   });
 });
 
-describe('the age of the mirror', () => {
+describe("the mirror's age", () => {
   const old = async () => {
     const address = await newSqlite();
     await newMirror(address, false);

@@ -164,7 +164,7 @@ function expectOwnAddress({ asked }: TestServer): void {
   for (const { path } of asked) expect(path).toMatch(/^\/bicycles\/(\?|$)/);
 }
 
-test('the notice names the next page only when its link has a page number', async () => {
+test('the notice mentions the next page only when its link has a page number', async () => {
   const withNumbers = await openServer(numbered(inFields('data')));
   const numbers = await runFleet(['bicycles', 'list'], { env: withNumbers.env });
   expect(numbers.stderr).toContain('Next page: --page 2.');
@@ -173,7 +173,7 @@ test('the notice names the next page only when its link has a page number', asyn
   expect(cursors.stderr).toBe('Showing 3 bicycles; there are more. Everything: --all\n');
 });
 
-test('prefetches no page by its number when the link also has a cursor', async () => {
+test('does not prefetch pages by number when the link also has a cursor', async () => {
   const server = await openServer(
     numbered((response, page, { next }) =>
       sendJson(response, 200, {
@@ -203,7 +203,7 @@ test('rejects a Link header that leads back to an earlier page', async () => {
   expect(stderr).toContain('the list repeats');
 });
 
-test('exits with 9 when the service lists fewer bicycles than its total says', async () => {
+test('exits with 9 when the list is shorter than its total', async () => {
   const { env } = await openServer((response) =>
     sendJson(response, 200, { items: BICYCLES, total: 9, page: 1, pages: 2 }),
   );

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { runPlanCampaign } from '../support/plan-campaign.js';
 
-test('200 random plans send no request twice and change no bicycle that changed after planning', async () => {
+test('200 random plans never repeat a request or overwrite a later change', async () => {
   const seed = Number(process.env['FLEET_TEST_SEED'] ?? Date.now() % 1_000_000);
   const result = await runPlanCampaign(seed, Number(process.env['FLEET_TEST_PLANS'] ?? 200));
   console.log(JSON.stringify({ seed, ...result }));

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { runPlanCampaign } from '../support/plan-campaign.js';
 
-test('random plans send no request twice and change no bicycle that changed after planning', async () => {
+test('random plans never repeat a request or overwrite a later change', async () => {
   const result = await runPlanCampaign(20261128, 4);
   expect(result).toMatchObject({
     sentTwice: 0,

@@ -88,7 +88,7 @@ function writeForeignPlan(path: string, header: object, lines: readonly string[]
   writeFileSync(path, `${text}${JSON.stringify({ checksum: `sha256:${sum}` })}\n`);
 }
 
-describe('a plan that another program wrote', () => {
+describe('a plan written by another program', () => {
   const target = {
     uuid: '00000000-0000-4000-8000-000000000001',
     name: null,
@@ -154,8 +154,8 @@ describe('a plan that another program wrote', () => {
   });
 });
 
-describe('hostile cases of `fleet apply`', () => {
-  test('does not report a bicycle as done when another user changes it between the check and the request', async () => {
+describe('hostile scenarios for `fleet apply`', () => {
+  test('does not report a bicycle as done when another user changes it first', async () => {
     const scene = await openScene();
     const [uuid = ''] = await planMaintenance(scene, 1);
     let reads = 0;
@@ -171,7 +171,7 @@ describe('hostile cases of `fleet apply`', () => {
     expect(stateOf(scene.sandbox, uuid)).toBe('rented');
   });
 
-  test('two runs of one plan at the same time send every request once', async () => {
+  test('two concurrent runs of the same plan send every request once', async () => {
     const scene = await openScene({ faults: [{ kind: 'latency', milliseconds: 50 }] });
     const uuids = await planMaintenance(scene, 6);
     const copy = join(scene.folder, 'copy.plan');
@@ -183,7 +183,7 @@ describe('hostile cases of `fleet apply`', () => {
     expect(scene.posts()).toHaveLength(uuids.length);
   });
 
-  test('measures the age of a plan by the clock of the service', async () => {
+  test("measures the age of a plan by the service's clock", async () => {
     const scene = await openScene();
     await planMaintenance(scene, 2);
     const DAY_MS = 86_400_000;
@@ -192,7 +192,7 @@ describe('hostile cases of `fleet apply`', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('2 done')]);
   });
 
-  test('recognizes an edit of the plan whose text the service trimmed', async () => {
+  test('recognizes an edit from the plan after the service trimmed its text', async () => {
     const scene = await openScene({ faults: [{ kind: 'trim' }] });
     const [uuid = ''] = available(scene.sandbox, 1);
     const rows = `${JSON.stringify({ uuid, note: ' trimmed ' })}\n`;

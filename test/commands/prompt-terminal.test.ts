@@ -59,7 +59,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     return before;
   }
 
-  test('asks for the password again after Ctrl-Z and fg, and never shows it', () =>
+  test('asks for the password again after Ctrl-Z and fg', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press('hunter');
@@ -77,7 +77,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('stops once when Ctrl-Z is pressed several times', () =>
+  test('a prompt is suspended only once when Ctrl-Z is pressed several times', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(`hunter${CTRL_Z}${CTRL_Z}${CTRL_Z}`);
@@ -93,14 +93,12 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   test.each([
     ['Ctrl-\\', (terminal: Terminal) => terminal.press(`hunter${CTRL_BACKSLASH}`)],
     ['SIGQUIT', () => process.kill(readPid(), 'SIGQUIT')],
-  ])(
-    'a prompt for a password writes no core dump, which would contain the password, after %s',
-    (_name, end) =>
-      inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
-        await terminal.until(PASSWORD);
-        end(terminal);
-        expect(await expectShell(terminal, 131)).not.toContain('core dumped');
-      }),
+  ])('a password prompt never writes a core dump after %s', (_name, end) =>
+    inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
+      await terminal.until(PASSWORD);
+      end(terminal);
+      expect(await expectShell(terminal, 131)).not.toContain('core dumped');
+    }),
   );
 
   test('a prompt with echo keeps the typed text after Ctrl-Z and fg', () =>
@@ -155,7 +153,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     }),
   );
 
-  test('after a refused login, the second login sends only the newly typed password', async () => {
+  test('a second login sends only the newly typed password', async () => {
     const server = await openServer((response) => void response.writeHead(403).end());
     const line = `fleet auth login --email operator@example.com --base-url ${server.url} --sse-url ${server.url}`;
     await inTerminal(line, async (terminal) => {
@@ -181,7 +179,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 130);
     }));
 
-  test('a prompt stops together with the script that runs fleet', () =>
+  test('a prompt is suspended together with the script that runs fleet', () =>
     inTerminal(`sh -c '${login}; echo "script: $?"'`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);
@@ -194,7 +192,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await terminal.until(/script: 130/);
     }));
 
-  test('a prompt ignores Ctrl-Z when no shell could resume fleet, and keeps the echo off', () =>
+  test('a prompt ignores Ctrl-Z when no shell could resume fleet', () =>
     inTerminal(`exec ${login}`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);
@@ -220,18 +218,16 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   test.each([
     ['y\r', 0, 2],
     ['n\r', 2, 0],
-  ])(
-    'asks on the terminal when a pipe contains the bicycles, and obeys the answer %j',
-    (key, code, sent) =>
-      inShell(
-        'fleet bicycles list --state available --limit 2 -o uuid -q | fleet bicycles act - put_in_maintenance',
-        async (terminal) => {
-          const before = inState(sandbox(), 'available').length;
-          await terminal.until(/Run put_in_maintenance on 2 bicycles[\s\S]*\(y\/N\)/);
-          terminal.press(key);
-          await expectShell(terminal, code);
-          expect(before - inState(sandbox(), 'available').length).toBe(sent);
-        },
-      ),
+  ])('asks on the terminal when the bicycles come from a pipe (answer: %j)', (key, code, sent) =>
+    inShell(
+      'fleet bicycles list --state available --limit 2 -o uuid -q | fleet bicycles act - put_in_maintenance',
+      async (terminal) => {
+        const before = inState(sandbox(), 'available').length;
+        await terminal.until(/Run put_in_maintenance on 2 bicycles[\s\S]*\(y\/N\)/);
+        terminal.press(key);
+        await expectShell(terminal, code);
+        expect(before - inState(sandbox(), 'available').length).toBe(sent);
+      },
+    ),
   );
 });

@@ -37,7 +37,7 @@ const REFUSALS: Refusal[] = [
   ],
   [
     'bicycles list --bbox 1,91,1,1',
-    '--bbox "1,91,1,1" is out of range, or its corners are in the wrong order: the north-east one comes first',
+    '--bbox "1,91,1,1" is out of range, or its corners are in the wrong order: the north-east corner comes first',
     'the form is',
   ],
   [
@@ -51,7 +51,7 @@ const REFUSALS: Refusal[] = [
   ],
   [
     'bicycles list --near 91,13.4 --radius 1km',
-    '--near "91,13.4" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180',
+    '--near "91,13.4" is out of range: the latitude (-90 to 90) comes first, then the longitude (-180 to 180)',
   ],
   [
     'bicycles list --near 52.52,13.4 --radius 0',
@@ -102,18 +102,18 @@ const REFUSALS: Refusal[] = [
   ],
   [
     'bicycles list --timezone Berln',
-    '--timezone must be an IANA name, not "Berln"',
+    '--timezone must be an IANA time zone name, not "Berln"',
     'did you mean "Europe/Berlin"?',
   ],
   [
     'bicycles list --timeout 0',
     '--timeout: "0" is not a number of seconds above 0',
-    'write it like 30 or 2.5',
+    'use a number such as 30 or 2.5',
   ],
   [
     'bicycles list --timeout never',
     '--timeout: "never" is not a number of seconds above 0',
-    'write it like 30 or 2.5',
+    'use a number such as 30 or 2.5',
   ],
   ['bicycles list --retries -1', '--retries must be a whole number of 0 or more, not "-1"'],
   [
@@ -124,7 +124,7 @@ const REFUSALS: Refusal[] = [
   ['bicycles list --excel', '--excel works only with csv, not with table', 'add -o csv'],
   [
     'bicycles list --file out.xlsx -o csv',
-    '--file "out.xlsx" is a workbook, and -o csv writes text',
+    '--file "out.xlsx" is a workbook, but -o csv writes text',
     'remove -o to write a workbook, or choose another extension',
   ],
   [
@@ -136,7 +136,7 @@ const REFUSALS: Refusal[] = [
   [
     'bicycles create',
     '--name is missing',
-    'pass the name of one bicycle, or create many with --from FILE',
+    'pass --name to create one bicycle, or --from FILE to create many',
   ],
   [
     'bicycles create --name Ada --from a.csv',
@@ -145,7 +145,7 @@ const REFUSALS: Refusal[] = [
   [
     'bicycles act rent',
     'no bicycle given for "rent"',
-    'put it before the transition: fleet bicycles act UUID rent, or - to read UUIDs from stdin',
+    'pass a UUID before the transition: fleet bicycles act UUID rent", or pass - to read UUIDs from stdin',
   ],
   [
     'bicycles act UUID',
@@ -173,7 +173,7 @@ const REFUSALS: Refusal[] = [
   ],
   [
     'bicycles edit UUID',
-    'nothing to change: no field is given',
+    'nothing to change: no fields given',
     'pass --name, --description, --serial-number, --model, --lock,',
   ],
   [
@@ -234,7 +234,7 @@ const REFUSALS: Refusal[] = [
   [
     'config set timeout never',
     'timeout: "never" is not a number of seconds above 0',
-    'write it like 30 or 2.5',
+    'use a number such as 30 or 2.5',
   ],
   ['config get', "missing required argument 'key'", 'did you mean: fleet config list'],
   ['alias set low', "missing required argument 'line'", 'see "fleet alias set --help"'],
@@ -268,23 +268,23 @@ const REFUSALS: Refusal[] = [
   ['journal show missing.jsonl', 'there is no journal missing.jsonl', 'check the name of the file'],
   [
     'sandbox --file out.txt',
-    'fleet sandbox has no result to write to --file',
-    'to save what it prints, redirect the output: > FILE',
+    'fleet sandbox does not support --file',
+    'to save the output, redirect it: > FILE',
   ],
   [
     'demo --file out.txt',
-    'fleet demo has no result to write to --file',
-    'to save what it prints, redirect the output: > FILE',
+    'fleet demo does not support --file',
+    'to save the output, redirect it: > FILE',
   ],
   [
     'gbfs --file out.txt',
-    'fleet gbfs has no result to write to --file',
-    'to save what it prints, redirect the output: > FILE',
+    'fleet gbfs does not support --file',
+    'to save the output, redirect it: > FILE',
   ],
   [
     'mirror run --file out.txt',
-    'fleet mirror run has no result to write to --file',
-    'to save what it prints, redirect the output: > FILE',
+    'fleet mirror run does not support --file',
+    'to save the output, redirect it: > FILE',
   ],
   ['sandbox --bicycles -1', '--bicycles must be a whole number of 0 or more, not "-1"'],
   [

@@ -59,7 +59,7 @@ const jwt = (expiresAtMs: number, more: object = {}) => {
   return `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 };
 
-describe('renewal of a token with a lifetime of 60 s', () => {
+describe('renewal of a 60-second token', () => {
   const openShortLived = () =>
     openSandbox({ bicycles: 40, now: () => nowMs, faults: [parseFault('expire=60s')] });
 
@@ -108,7 +108,7 @@ describe('renewal of a token with a lifetime of 60 s', () => {
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('one of two processes renews a token with a lifetime of 60 s, and the other uses the new token', async () => {
+  it('only one of two processes renews a token with a lifetime of 60 s', async () => {
     // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();
@@ -141,7 +141,7 @@ it('stores the new refresh token when Ctrl-C arrives during a renewal', async ()
   expect((await readStored()).logins.default.refreshToken).toBe('second-token');
 });
 
-it('uses the token of a login that happened while the renewal failed', async () => {
+it('uses the token of another login when the renewal failed', async () => {
   let onRenewal: () => Promise<unknown> = async () => {};
   const { url } = await openServer(async (response, { path }) => {
     if (!path.startsWith('/jwt/')) return sendPage(response, []);

@@ -43,7 +43,7 @@ const FILL = [
 ];
 
 test.skipIf(isExecutable)(
-  'the report of a week with 5,000,000 changes stays within its time and memory limits',
+  'a report on a week with 5,000,000 changes stays within its time and memory limits',
   async () => {
     const address = `sqlite:${join(newFolder(), 'fleet.db')}`;
     await withDatabase(address, async (database) => {

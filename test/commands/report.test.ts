@@ -118,7 +118,7 @@ function replaceSeconds(sql: string, kind: 'sqlite' | 'postgres'): string {
 
 describe('definitions', () => {
   test.each(ENGINES)(
-    'the SQL of the guide returns the figures of the command (%s)',
+    'the SQL from the guide returns the same numbers as the command (%s)',
     async (kind, newText) => {
       const address = await newText();
       const fleet = simulateFleet({ seed: 7, ...MONTH, hasReturns: false });
@@ -141,7 +141,7 @@ describe('definitions', () => {
 
 describe('figures', () => {
   test.each(ENGINES)(
-    'the figures match a simulated month without gaps (%s)',
+    'the reported numbers match a simulated month without gaps (%s)',
     async (_kind, newText) => {
       const address = await newText();
       const fleet = simulateFleet({ seed: 3, ...MONTH });
@@ -162,7 +162,7 @@ describe('figures', () => {
     },
   );
 
-  test('in 100 random months with gaps, every figure is correct or marked as uncertain', async () => {
+  test('in 100 random months, every reported number is correct or marked as uncertain', async () => {
     let certainCount = 0;
     for (let seed = 1; seed <= 100; seed += 1) {
       const address = await newSqlite();
@@ -175,7 +175,7 @@ describe('figures', () => {
   }, 300_000);
 
   test.each(ENGINES.slice(1))(
-    'in random months, every figure is correct or marked as uncertain (%s)',
+    'in random months, every reported number is correct or marked as uncertain (%s)',
     async (_kind, newText) => {
       for (const seed of [5, 6, 7]) {
         const address = await newText();
@@ -186,7 +186,7 @@ describe('figures', () => {
     },
   );
 
-  test('SQLite and PostgreSQL produce the same figures', async (context) => {
+  test('SQLite and PostgreSQL produce the same numbers', async (context) => {
     const [, postgres] = ENGINES;
     if (postgres === undefined) return context.skip('PostgreSQL is not installed here');
     const fleet = randomMonth(11);
@@ -200,7 +200,7 @@ describe('figures', () => {
     expect(outputs[0]).toBe(outputs[1]);
   });
 
-  test('figures of days use local time, also when the clocks change', async () => {
+  test('daily numbers use local time, even when the clocks change', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 4, ...MONTH });
     await writeMirrorOf(address, fleet);
@@ -227,7 +227,7 @@ describe('figures', () => {
     }
   });
 
-  test('the figures of a day with 23 hours use its real length', async () => {
+  test('the numbers for a day with 23 hours are based on its real length', async () => {
     const address = await newSqlite();
     // In Berlin, clocks are set forward on 29 March 2026.
     const fleet = simulateFleet({
@@ -249,7 +249,7 @@ describe('figures', () => {
     expect(own.find(({ name }) => name === 'fleet_size_mean')?.certain).toBe(true);
   });
 
-  test('figures of a period without a mirror are null and -, never 0', async () => {
+  test('numbers for a period without a mirror are null or -, never 0', async () => {
     const address = await newSqlite();
     const mirrorDelayMs = 10 * DAY_MS;
     await writeMirrorOf(address, simulateFleet({ seed: 5, ...MONTH, mirrorDelayMs }));
@@ -261,7 +261,7 @@ describe('figures', () => {
     expect([table.code, table.stdout.match(/Rentals +(\S+)/)?.[1]]).toEqual([0, '-']);
   });
 
-  test('figures of a period with a gap are marked and show the share of time with data', async () => {
+  test('numbers for a period with a gap are marked as uncertain', async () => {
     const address = await newSqlite();
     const gap = { fromMs: MONTH.fromMs + 12 * DAY_MS, untilMs: MONTH.fromMs + 13 * DAY_MS };
     const fleet = { ...simulateFleet({ seed: 6, ...MONTH }), gaps: [gap] };
@@ -276,10 +276,10 @@ describe('figures', () => {
     });
     const run = await report(address, args);
     expect(run.stdout).toMatch(/Rentals +~\d+ +\d+ +90 %/);
-    expect(run.stderr).toContain('~ marks figures that are uncertain');
+    expect(run.stderr).toContain('~ marks uncertain numbers');
   });
 
-  test('when a mirror is behind, the figures cover only the time for which its data is complete', async () => {
+  test('the reported numbers cover only complete data when a mirror is behind', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 8, ...MONTH });
     await writeMirrorOf(address, fleet);
@@ -303,7 +303,7 @@ describe('figures', () => {
     ]);
   });
 
-  test("figures are unknown when the mirror's complete data ends before the period starts", async () => {
+  test("numbers are unknown when the mirror's complete data ends before the period starts", async () => {
     const address = await newSqlite();
     await writeMirrorOf(address, simulateFleet({ seed: 8, ...MONTH }));
     const lastMs = MONTH.fromMs + 10 * DAY_MS;
@@ -318,7 +318,7 @@ describe('figures', () => {
   });
 });
 
-test('when --until is in the future, the report covers the last seven days before now', async () => {
+test('the report covers the last seven days when --until is in the future', async () => {
   const address = await newSqlite();
   const nowMs = Date.now();
   const fromMs = nowMs - 10 * DAY_MS;
@@ -363,7 +363,7 @@ describe('formats', () => {
     return address;
   }
 
-  test('csv has one row for each figure and names the part of the report', async () => {
+  test('csv has one row for each number, with the section of the report', async () => {
     const address = await writeSimulated();
     const plain = (await report(address, [...WEEK, '-o', 'csv'])).stdout.trimEnd().split('\n');
     expect(plain[0]).toBe('name,value,unit,before,coverage,certain,before_certain');
@@ -375,7 +375,7 @@ describe('formats', () => {
     expect(byDay.trimEnd().split('\n')).toHaveLength(1 + 16 * 8);
   });
 
-  test('md has tables, and names in them cannot become markup', async () => {
+  test('md escapes names so that they cannot become markup', async () => {
     const address = await writeSimulated();
     await withDatabase(address, (database) =>
       database.all("UPDATE bicycles SET name = '[x](y) @all | <b>'"),
@@ -438,19 +438,19 @@ describe('parts', () => {
     return Object.fromEntries(sizes.map((each) => [each.part ?? 'whole', each.value]));
   }
 
-  test('the figures of all models add up to those of the fleet', async () => {
+  test('the numbers for all models add up to those for the fleet', async () => {
     const { whole, ...models } = await sizesBy('model');
     expect(Object.keys(models).length).toBeGreaterThan(1);
     const sum = Object.values(models).reduce<number>((total, value) => total + (value ?? 0), 0);
     expect(isClose(sum, whole ?? null)).toBe(true);
   });
 
-  test('figures by zone use the zone outlines of the service and the current positions', async () => {
+  test("the numbers by zone use the service's zone outlines and the current positions", async () => {
     const { whole, ...zones } = await sizesBy('zone');
     expect(Object.keys(zones).length).toBeGreaterThan(1);
     for (const size of Object.values(zones)) expect(size).toBeLessThanOrEqual(whole ?? 0);
     const { address, env } = await openScene();
     const run = await runFleet(['report', '--to', address, '--by', 'zone'], { env });
-    expect(run.stderr).toContain('figures by zone use the current positions');
+    expect(run.stderr).toContain('numbers by zone use the current positions');
   });
 });

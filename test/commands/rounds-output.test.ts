@@ -125,7 +125,7 @@ test('the GPX file has the elements of the GPX 1.1 schema in the right order', a
   expect(names.some((name) => name.endsWith('Ada <1> & "2"'))).toBe(true);
 });
 
-test('GPX and the page contain only valid coordinates near 180 degrees and near the poles', async () => {
+test('GPX and the page contain only valid coordinates, even near the poles', async () => {
   const edges = [
     [10, 179.99999999],
     [90, -180],

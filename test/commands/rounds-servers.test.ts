@@ -88,7 +88,7 @@ function expectNoToken(server: TestServer): void {
 }
 
 describe('--router', () => {
-  test('uses the distances and one-way times of the routing server, and sends it no token', async () => {
+  test('uses the distances and one-way times of the routing server', async () => {
     const router = await openServer(answerTable());
     const { code, stderr, plan } = await rounds(['--router', router.url, '--stop', '0']);
     expect([code, stderr.includes('router')]).toEqual([0, false]);
@@ -102,7 +102,7 @@ describe('--router', () => {
     expectNoToken(router);
   });
 
-  test('requests the distances in blocks of at most 100 by 100, each block once', async () => {
+  test('requests each block of at most 100 by 100 distances once', async () => {
     const router = await openServer(answerTable());
     const { code, plan } = await rounds([`--router`, `${router.url}/`], 230);
     expect(code).toBe(0);
@@ -115,7 +115,7 @@ describe('--router', () => {
     }
   });
 
-  test('uses the straight line between two stops when the server sends no time for them', async () => {
+  test('uses a straight line between two stops when the server sends no time', async () => {
     const router = await openServer(
       answerTable((tables) => {
         (tables.durations[0] as (number | null)[])[1] = null;
@@ -243,7 +243,7 @@ function changeSteps(change: (steps: VroomAnswer['routes'][number]['steps']) => 
 }
 
 describe('--solver', () => {
-  test('uses the order of stops that the VROOM server returned, and sends it no token', async () => {
+  test('uses the order of stops that the VROOM server returned', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--solver', solver.url, '--capacity', '2', '--stop', '5', '--hours', '3'];
     const { code, stderr, plan } = await rounds(words);
@@ -343,7 +343,7 @@ describe('--solver', () => {
     },
   );
 
-  test('replaces the order of the VROOM server when the tour would exceed --hours', async () => {
+  test('replaces the order of the VROOM server when it would exceed --hours', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];
     const { stderr } = await rounds(words, 12);

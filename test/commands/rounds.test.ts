@@ -46,7 +46,7 @@ function bicycleAt(index: number, latitude: unknown, longitude: unknown) {
   return { uuid, name: `Bike ${index}`, state: 'available', latitude, longitude };
 }
 
-test('the time of a tour includes its legs, its stops and the way back', async () => {
+test('the time of a tour includes the legs, the stops and the return', async () => {
   const { vans } = await roundsJson([...FROM, ...NEAR, '--stop', '10', '--speed', '36']);
   const [van] = vans;
   let seconds = 0;
@@ -61,7 +61,7 @@ test('the time of a tour includes its legs, its stops and the way back', async (
   expect(van?.duration_s).toBe(seconds + Math.round(back / 10));
 });
 
-test('a tour ends at the place of --to', async () => {
+test('a tour ends at the --to location', async () => {
   const env = await listOf([bicycleAt(1, 52.53, 13.4), bicycleAt(2, 52.55, 13.4)]);
   const words = ['--from', '52.52,13.4', '--to', '52.56,13.4'];
   const { vans } = await roundsJson(words, { env });
@@ -88,7 +88,7 @@ test('refuses more than 5,000 bicycles and says how to select fewer', async () =
   expect(stderr).toContain('--zone');
 });
 
-test('--plan writes the plan before the output, so a reader such as `head` may close the pipe', async () => {
+test('--plan writes the plan before the output', async () => {
   const plan = join(newFolder(), 'rounds.plan');
   const hadPlan: boolean[] = [];
   const onStdout = () => hadPlan.push(existsSync(plan));

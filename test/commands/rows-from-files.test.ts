@@ -67,7 +67,7 @@ async function changesDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('line breaks and control characters', () => {
-  test('csv keeps a line break in a quoted cell, and `edit` of that file sends nothing', async () => {
+  test('csv keeps a line break in a quoted cell', async () => {
     await store(0, { description: 'front\nrear\tleft' });
     const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,description']);
     expect(list.stdout).toContain('"front\nrear\tleft"');
@@ -80,7 +80,7 @@ describe('line breaks and control characters', () => {
     expect(stderr).toContain('"a\\nb" -> "a␊b"');
   });
 
-  test('the preview shows the place where two long texts differ', async () => {
+  test('the preview shows the place where two long strings differ', async () => {
     await store(0, { description: `${'x'.repeat(400)}old` });
     const { stderr } = await edit(
       `uuid,description\n${bicycle(0).uuid},${'x'.repeat(400)}new\n`,
@@ -153,7 +153,7 @@ describe('special values', () => {
     expect(run.stdout).not.toContain(bicycle(1).uuid);
   });
 
-  test('rejects a cell that is not valid JSON when the field is a list, and shows the text "null" in quotes', async () => {
+  test('rejects a cell that is not valid JSON when the field is a list', async () => {
     const wrong = await edit(`uuid,tags\n${bicycle(0).uuid},hello\n`);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('tags is not valid')]);
     const list = await edit(`uuid,tags\n${bicycle(0).uuid},"[""a""]"\n`, '--dry-run');
@@ -162,7 +162,7 @@ describe('special values', () => {
     expect(text.stdout + text.stderr).toContain('-> "null"');
   });
 
-  test('accepts a column with a dotted path when it is unchanged, and rejects it when it changed', async () => {
+  test('accepts a column with a dotted path only when it is unchanged', async () => {
     const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,devices.0']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
     const changed = `uuid,devices.0\n${bicycle(0).uuid},b\n`;
@@ -170,7 +170,7 @@ describe('special values', () => {
     expect((await edit(changed)).stderr).toContain('"devices.0" cannot be changed alone');
   });
 
-  test('accepts every field of `edit` as a column of `list`, even when no bicycle has that field', async () => {
+  test('accepts every field of `edit` as a column of `list`', async () => {
     const list = await fleet(['list', '--columns', 'uuid,note', '-o', 'csv']);
     expect([list.code, list.stdout.split('\n')[0]]).toEqual([0, 'uuid,note']);
   });
@@ -212,7 +212,7 @@ describe('numbers and read-only fields', () => {
 });
 
 describe('outcomes', () => {
-  test('a resumed run counts unchanged bicycles separately from those that the journal records as done', async () => {
+  test('a resumed run counts unchanged bicycles separately from completed edits', async () => {
     const [one, two] = [bicycle(0), bicycle(1)];
     const rows = `uuid,description\n${one.uuid},resumed\n${two.uuid},${two.description ?? ''}\n`;
     const journal = join(folder, 'run.journal');
@@ -313,7 +313,7 @@ describe('merged cells', () => {
     expect(sent).toBe(0);
   });
 
-  test('`edit` refuses merged cells and names their ranges', async () => {
+  test('`edit` refuses merged cells and reports their ranges', async () => {
     const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'x', '']);
     const workbook = workbookOf([['uuid', 'description', 'note'], ...rows], 'B2:C2', 'B3:C3');
     const { code, stderr } = await edit(workbook);
@@ -325,7 +325,7 @@ describe('merged cells', () => {
     ]);
   });
 
-  test('ignores merged cells outside of the rows and columns that are read', async () => {
+  test('ignores merged cells outside the rows and columns that fleet reads', async () => {
     const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'merged elsewhere']);
     const ranges = ['C1:F1', 'C2:C3', 'B3:C3', 'A4:B9'];
     const run = await edit(workbookOf([['uuid', 'description'], ...rows], ...ranges));
@@ -352,12 +352,12 @@ describe('line ends', () => {
     expect(bicycle(0).description).toBe(`set by ${format}`);
   });
 
-  test('`edit` reads CR line ends in an encoding of old Macs', async () => {
+  test('`edit` reads CR line endings in an old Mac encoding', async () => {
     const run = await edit(rowsIn('csv', 'mac'), '--encoding', 'macintosh');
     expect([run.code, bicycle(0).description]).toEqual([0, 'mac']);
   });
 
-  test('`act` and `create` read CR line ends', async () => {
+  test('`act` and `create` read CR line endings', async () => {
     const act = await fleet(
       ['act', '-', 'take_over', '--dry-run'],
       `${bicycle(0).uuid}\r${bicycle(1).uuid}\r`,
@@ -399,8 +399,8 @@ describe('columns', () => {
   });
 });
 
-describe('the file of --file', () => {
-  test('--file accepts the longest name that the file system allows, and refuses an empty name', async () => {
+describe('the output file of --file', () => {
+  test('--file accepts the longest file name that the file system allows', async () => {
     const path = join(folder, `${'a'.repeat(251)}.csv`);
     const run = await fleet(['list', '--file', path]);
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);

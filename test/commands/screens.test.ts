@@ -35,7 +35,7 @@ describe('the footer below a list', () => {
     );
   });
 
-  test('the footer of a list is omitted with -q, and is a plain line in a pipe', async () => {
+  test('the footer of a list is plain in a pipe and omitted with -q', async () => {
     expect((await onTerminal('bicycles list --limit 3 -q')).stderr).toBe('');
     expect((await inPipe('bicycles list --limit 3')).stderr).toMatch(
       /^Showing 3 of \d+ bicycles\. Everything: --all\n$/,
@@ -48,7 +48,7 @@ test('long messages break between words', async () => {
   expect(stderr).toBe('No bicycles found. Try\nfewer filters, or\nanother --organization\n');
 });
 
-describe('tables without shortened values', () => {
+describe('tables without truncation', () => {
   test('-o wide prints every column and complete UUIDs on a terminal of any width', async () => {
     const { stdout } = await onTerminal('bicycles list --limit 3 -o wide', { columns: 40 });
     expect(stdout).toMatch(/^NAME +STATE +CHARGE +SEEN +ID +POSITION\n/);
@@ -117,7 +117,7 @@ describe('a terminal that supports only ASCII', () => {
     }
   });
 
-  test('a terminal with UTF-8 gets symbols and bars, not ASCII', async () => {
+  test('a UTF-8 terminal shows symbols and bars instead of ASCII', async () => {
     expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(
       /^✓ {2}fleet/m,
     );

@@ -14,7 +14,7 @@ const encoded = [...TOKEN].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).
 test.each([
   ['as text', TOKEN],
   ['in percent encoding', encoded],
-])('hides a token %s in a successful answer that is not JSON', async (_, written) => {
+])('hides a token %s in a successful response that is not JSON', async (_, written) => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`oops ${written}`);
   });
@@ -24,7 +24,7 @@ test.each([
   expect(run.stderr).not.toContain(written.slice(0, 12));
 });
 
-test('does not log the values of the headers of a login', async () => {
+test('does not log the header values of a login request', async () => {
   const { url } = await openServer((response) => {
     response
       .writeHead(200, { 'Content-Type': 'application/json', 'X-Next': TOKEN })
@@ -39,7 +39,7 @@ test('does not log the values of the headers of a login', async () => {
   expect(run.stderr).not.toContain(TOKEN.slice(0, 12));
 });
 
-test('shows no header of a refused login that may repeat the password', async () => {
+test('does not show response headers that may repeat the password of a refused login', async () => {
   const { url } = await openServer((response) => {
     const damaged = '?ecret words 9?';
     response
@@ -79,7 +79,7 @@ test.each([
   ['a password', ['-f', 'password=Two words 9', '-f', 'email=a@example.com']],
   ['a new password', ['-f', 'new_password1=Two words 9']],
   ['a secret in a list', ['--input', '-']],
-])('`api` does not quote the answer to a request with %s', async (_what, fields) => {
+])('`api` does not quote the response to a request with %s', async (_what, fields) => {
   const { url } = await openServer((response) => {
     response
       .writeHead(400, { 'Content-Type': 'application/json' })
@@ -115,7 +115,7 @@ test.each([
   ['JSON with the name privateKey', [], '{"service": {"privateKey": "Two words 9"}}'],
   ['JSON with the name pwd', [], '{"pwd": "Two words 9"}'],
 ])(
-  '`api` shows no password in %s with -v and -i, also when the answer quotes it',
+  '`api` shows no password in %s, even when the response quotes it',
   async (_format, flags, body) => {
     const { url } = await openServer((response, asked) => {
       response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not valid: ${asked.body}`);
@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-test('`api` does not quote the answer to a query with a password from stdin', async () => {
+test('`api` does not quote the response to a query with a password from stdin', async () => {
   const { url } = await openServer((response, { path }) => {
     const target = `https://other.example/?next=${encodeURIComponent(path)}`;
     response.writeHead(302, { Location: target }).end();
@@ -142,7 +142,7 @@ test('`api` does not quote the answer to a query with a password from stdin', as
   expect(run.stdout + run.stderr).not.toMatch(/Two.*words/);
 });
 
-test('`api -i` hides the value of a secret header that the answer quotes', async () => {
+test('`api -i` hides the value of a secret header that the response quotes', async () => {
   const { url } = await openServer((response, { headers }) => {
     response.writeHead(400, { 'Content-Type': 'text/plain' }).end(JSON.stringify(headers));
   });
@@ -153,7 +153,7 @@ test('`api -i` hides the value of a secret header that the answer quotes', async
   expect(run.stdout + run.stderr).not.toContain('Two words');
 });
 
-test('`api` quotes the answer to a request whose names only resemble those of secrets', async () => {
+test('`api` quotes the response when field names only resemble those of secrets', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"detail": "no"}');
   });
@@ -191,7 +191,7 @@ test.each(['HTTP_PROXY', 'http_proxy'])(
   },
 );
 
-test('hides the user name of a proxy address without a password, because some proxies use it as a key', async () => {
+test('hides the user name of a proxy address without a password', async () => {
   const { url } = await openServer((response, { headers }) => {
     const login = String(headers['proxy-authorization']);
     const decoded = Buffer.from(login.slice('Basic '.length), 'base64').toString();

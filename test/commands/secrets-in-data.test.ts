@@ -60,7 +60,7 @@ async function serveRows(text: string, extra: { [field: string]: unknown } = {})
   };
 }
 
-describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) => {
+describe.each(WRITTEN)('a token %s in service data', (_name, text) => {
   test.each([
     ['a table', ['bicycles', 'list', '--no-truncate']],
     ['JSON', ['bicycles', 'list', '--json']],
@@ -75,7 +75,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(run.stdout).not.toContain(text.slice(20, 32));
   });
 
-  test("a journal does not contain a token that the service's data contains", async () => {
+  test("a journal does not contain a token from the service's data", async () => {
     const env = await serveRows(text);
     const journal = join(newFolder(), 'j.jsonl');
     await runFleet(['bicycles', 'act', BICYCLE, 'rent', '--yes', '--journal', journal], { env });
@@ -83,7 +83,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(journal, 'utf8')).not.toContain(text.slice(20, 32));
   });
 
-  test("a mirror does not contain a token that the service's data contains", async () => {
+  test("a mirror does not contain a token from the service's data", async () => {
     const env = await serveRows(text, { modified: '2026-11-28T10:00:00Z' });
     const database = join(newFolder(), 'm.sqlite');
     const run = await runFleet(['mirror', 'once', '--to', `sqlite:${database}`], { env });
@@ -97,7 +97,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(database, 'latin1')).not.toContain(text.slice(20, 32));
   });
 
-  test('hides a token in data for commands, for other servers and for state files', async () => {
+  test('hides a token in state files and in data for commands and other servers', async () => {
     const env = await serveRows(text, {
       alert_type: 'lock.bat.low',
       message: `m ${text}`,
@@ -143,7 +143,7 @@ test('hides a token that a push message contains', async () => {
   expect(run.stdout + run.stderr).not.toContain(TOKEN.slice(20, 32));
 });
 
-test('hides a token that the service wrote with JSON escapes, and keeps the rest of the value', async () => {
+test('hides only the token when the service wrote it with JSON escapes', async () => {
   const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
   const { url } = await openServer((response) =>
     sendJson(response, 200, `[{"uuid": "${BICYCLE}", "name": "a ${escaped}"}]`),
@@ -153,7 +153,7 @@ test('hides a token that the service wrote with JSON escapes, and keeps the rest
   expect(run.stdout).toContain('a [hidden]');
 });
 
-test('changes no other bytes when it hides a token in a binary body', async () => {
+test('changes only the token in a binary body', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
     response.end(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(TOKEN), Buffer.from([0xfe])]));
@@ -197,7 +197,7 @@ describe.each([
   );
 });
 
-test('`api --include` prints no token that a refusal quotes, in any encoding', async () => {
+test('`api --include` never prints a token that an error response quotes', async () => {
   const encoded = [...TOKEN].map((sign) => `&#${sign.charCodeAt(0)};`).join('');
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not ${encoded}`);
@@ -207,7 +207,7 @@ test('`api --include` prints no token that a refusal quotes, in any encoding', a
   expect(run.stdout).toMatch(/^HTTP\/1\.1 400[\s\S]*not \[hidden\]\n?$/);
 });
 
-test('`api --include` shows no part of a refusal that may quote a password', async () => {
+test('`api --include` does not show any part of an error response that may quote a password', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'X-Given': 'Two words 9' }).end('not Two words 9');
   });
@@ -216,7 +216,7 @@ test('`api --include` shows no part of a refusal that may quote a password', asy
   expect(run.stdout).toBe('HTTP/1.1 400 Bad Request\n\n');
 });
 
-test('hides the signature of a token in data, but not the other parts, which are not secret', async () => {
+test('hides only the signature of a token in data', async () => {
   for (const text of [SIGNATURE, Buffer.from(SIGNATURE).toString('hex')]) {
     const env = await serveRows(text);
     const run = await runFleet(['bicycles', 'list', '--json'], { env });
@@ -234,7 +234,7 @@ test('does not change data that contains only a part of the token', async () => 
   });
 });
 
-test('an edit with PUT is refused when a field contains a token, and PATCH does not send that field', async () => {
+test('refuses an edit with PUT when a field contains a token', async () => {
   const sent: string[] = [];
   const row = { uuid: BICYCLE, organization: ORGANIZATION, state: 'available', name: 'Ada' };
   const { url } = await openServer((response: ServerResponse, { method, path, body }: Asked) => {

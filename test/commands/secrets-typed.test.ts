@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-test('an error names a token file in a folder with a long name', async () => {
+test('an error shows the path of a token file even when it looks like a token', async () => {
   const path = join(newFolder(), KEY);
   const { code, stderr } = await run(['auth', 'token'], { FLEET_TOKEN_FILE: path });
   expect([code, stderr]).toEqual([3, expect.stringContaining(path)]);
@@ -141,7 +141,7 @@ test.each([
   ['gbfs', '--set', `key ${PASSWORD}`],
   ['sandbox', '--webhook', `hooks.example.com/services/${PASSWORD}`],
 ])(
-  'errors do not repeat a password in the place of other programs: %s %s %s %s %s',
+  'errors do not repeat a password that was typed in the syntax of another program: %s %s %s %s %s',
   async (...line) => {
     const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
     const { code, stderr } = await run(line, env);
@@ -150,12 +150,12 @@ test.each([
   },
 );
 
-test('an unknown flag is still named without its value', async () => {
+test('an error shows an unknown flag but not its value', async () => {
   const { stderr } = await run(['bicycles', 'list', '--colour=red']);
   expect(stderr).toContain("unknown option '--colour'");
 });
 
-test('-v hides the password in a field and a parameter with the name `pass`', async () => {
+test('-v hides the password in a field or parameter named `pass`', async () => {
   const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
   for (const line of [
     ['api', '/login/', '-f', `pass=${PASSWORD}`],
@@ -167,7 +167,7 @@ test('-v hides the password in a field and a parameter with the name `pass`', as
   }
 });
 
-test('an error does not repeat a secret that was typed as the name of its variable', async () => {
+test('an error does not repeat a secret that was typed as a variable name', async () => {
   const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
   expect([code, stderr]).toEqual([3, expect.stringContaining('pass the name of a variable')]);
   expect(stderr).not.toContain(PASSWORD);
@@ -251,7 +251,7 @@ test.each<[key: string, value: string]>([
   expect((await runFleet(['config', 'get', key], { env })).stdout).toBe(`${value}\n`);
 });
 
-test('`config list` hides the query in the address of a default', async () => {
+test('`config list` hides the query string in a default URL', async () => {
   const env = { FLEET_CONFIG_DIR: newFolder() };
   const address = 'https://router.example/route?key=S3-cret';
   const set = ['config', 'set', 'defaults.rounds.router', address];

@@ -39,7 +39,7 @@ async function openShrinking(times: number) {
   return { env, config, left: () => left };
 }
 
-describe('a page that no longer exists while a list is read', () => {
+describe('a page that disappears during a list read', () => {
   it('`bicycles list --all` shows every bicycle once when the last page disappears', async () => {
     const { env, left } = await openShrinking(1);
     const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });

@@ -14,7 +14,7 @@ async function listOn(behaviour: Parameters<typeof openMisbehaving>[0]) {
   return runFleet(['bicycles', 'list', '--timeout', '1', '--retries', '0'], { env });
 }
 
-test('reports an invalid HTTP status as an answer that is not HTTP', async () => {
+test('reports an invalid HTTP status as a non-HTTP response', async () => {
   const { code, stderr } = await listOn(
     (socket) => void socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'),
   );
@@ -38,7 +38,7 @@ test.each([
   expect(code).toBe(8);
 });
 
-test('does not suggest a wrong base URL when the body of a 404 names the bicycle', async () => {
+test('does not suggest a wrong base URL when a 404 mentions the bicycle', async () => {
   const { url } = await openServer((response) =>
     sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
   );
@@ -54,7 +54,7 @@ test.each([
   [{}, false],
   [{ 'X-Service-RequestId': 'r1' }, true],
 ])(
-  'asks the user to quote the request id of a 500 only when there is one: %j',
+  'asks for the request id of a 500 only when the response has one: %j',
   async (headers, isQuoted) => {
     const { url } = await openServer((response) => void response.writeHead(500, headers).end());
     const { stderr } = await runFleet(['bicycles', 'list'], {

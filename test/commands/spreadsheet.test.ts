@@ -98,7 +98,7 @@ describe('workbooks as input', () => {
       expect(run.stdout).toContain(part);
   });
 
-  test('`act -` reads a workbook, and rejects another binary file before it sends anything', async () => {
+  test('`act -` reads a workbook and rejects other binary files', async () => {
     const [one, two] = sandbox().bicycles();
     const path = await workbook([
       ['uuid', 'note'],
@@ -123,8 +123,8 @@ describe('workbooks as input', () => {
   });
 });
 
-describe('input rows with names of bicycles', () => {
-  test('fleet reads all names of bicycles from a slow pipe before it sends anything', async () => {
+describe('input rows that identify bicycles by name', () => {
+  test('fleet reads all bicycle names from a slow pipe before it sends anything', async () => {
     const [one] = sandbox().bicycles();
     const env = await environmentOf(sandbox());
     for (const lines of [
@@ -153,7 +153,7 @@ describe('input rows with names of bicycles', () => {
     }
   });
 
-  test("fleet rejects names of bicycles when the service's list never ends", async () => {
+  test("fleet rejects bicycle names when the service's list never ends", async () => {
     let pages = 0;
     const { env } = await openServer((response) => {
       pages += 1;

@@ -43,31 +43,28 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
     / watching /,
   ],
   ['map --serve', () => ['map', '--serve', '0'], / watching /],
-])(
-  '%s: runs a failing token command again at the start, and says that it is not connected',
-  async (name, args, stands) => {
-    const command = await failingCommand(name.replaceAll(' ', '-'));
-    const signals = new EventEmitter();
-    let told = '';
-    const got = await run(
-      args(signals),
-      { FLEET_TOKEN_COMMAND: command, FLEET_ORGANIZATION: organization() },
-      {
-        signals,
-        onStderr(text) {
-          told += text;
-          if (stands.test(told)) signals.emit('SIGINT', 'SIGINT');
-        },
+])('%s: runs a failing token command again at startup', async (name, args, stands) => {
+  const command = await failingCommand(name.replaceAll(' ', '-'));
+  const signals = new EventEmitter();
+  let told = '';
+  const got = await run(
+    args(signals),
+    { FLEET_TOKEN_COMMAND: command, FLEET_ORGANIZATION: organization() },
+    {
+      signals,
+      onStderr(text) {
+        told += text;
+        if (stands.test(told)) signals.emit('SIGINT', 'SIGINT');
       },
-    );
-    expect([got.code, got.stderr]).toEqual([
-      130,
-      expect.stringContaining('not connected: the token command'),
-    ]);
-  },
-);
+    },
+  );
+  expect([got.code, got.stderr]).toEqual([
+    130,
+    expect.stringContaining('not connected: the token command'),
+  ]);
+});
 
-test('runs a token command again when it fails after the service refused its token', async () => {
+test('reruns a token command that fails after the service refused its token', async () => {
   const tries = join(folder, 'refused.tries');
   const script = join(folder, 'refused');
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
@@ -85,7 +82,7 @@ test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['an invalid token', { FLEET_TOKEN: 'two words' }],
   ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
 ])(
-  '%s: a mirror exits with 3 when it gets no token and waiting cannot help',
+  '%s: a mirror exits with 3 when it can never get a token',
   async (name, env) => {
     const args = ['mirror', 'run', '--to', `sqlite:${join(folder, `${name}.db`)}`];
     const { code, stderr } = await run(args, { FLEET_ORGANIZATION: organization(), ...env });

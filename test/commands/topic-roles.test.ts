@@ -32,7 +32,7 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   },
 );
 
-test('tries the role in the typed topic first when the token has this role, and does not change topics of other kinds', () => {
+test('tries the role in the typed topic first when the token has this role', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,
@@ -51,7 +51,7 @@ async function operatorOf(affiliations: readonly string[]) {
   return { organization, env, uuid: sandbox().bicycles(organization)[0]?.uuid ?? '' };
 }
 
-test('a user without the role admin can follow the organization, one bicycle and an admin topic', async () => {
+test('a user without the admin role can follow the organization, one bicycle and an admin topic', async () => {
   const { organization, env, uuid } = await operatorOf(['fleet_operator']);
   const follow = (...args: string[]) =>
     runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
@@ -75,7 +75,7 @@ test('`doctor` shows the role of its subscription, and --role selects another ro
   expect((await examine('--role', 'admin')).stdout).toMatch(/FAIL.*push.*HTTP 403/i);
 });
 
-test('tries the other roles of the token after a 403, but no other role with --role', async () => {
+test('tries the other roles of the token after a 403 unless --role is given', async () => {
   const push = await openMisbehaving((socket, { path }) => {
     if (path.includes('admin')) sendStatus(socket, 403);
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');

@@ -127,7 +127,7 @@ async function login({ baseUrl, sseUrl }: Sandbox, env: NodeJS.ProcessEnv): Prom
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('the systemd unit for alerts handles each alert once in spite of kill -9 and an outage, and stops when its token has expired', () =>
+test('the systemd unit for alerts handles each alert once despite kill -9 and an outage', () =>
   withLogin(async (sandbox, env) => {
     const raised: string[] = [];
     const raise = () => {
@@ -174,7 +174,7 @@ test('the systemd unit for alerts handles each alert once in spite of kill -9 an
     expect([...new Set(handled())].toSorted()).toEqual(raised.toSorted());
   }));
 
-test('the systemd unit for alerts continues after a login when its token had expired', () =>
+test('the systemd unit for alerts continues after the user logs in again', () =>
   withLogin(async (sandbox, env) => {
     await wait(LIFE_MS + 1_000);
     const unit = startUnit('docs/alerts.md', env, '--every 1s');
@@ -187,7 +187,7 @@ test('the systemd unit for alerts continues after a login when its token had exp
     expect(await unit.stop()).toBe(0);
   }));
 
-test('the systemd unit for the mirror continues after kill -9 and an outage, and stops when its token cannot be renewed', () =>
+test('the systemd unit for the mirror continues after kill -9 and an outage', () =>
   withLogin(async (sandbox, env) => {
     sandbox.setFaults(OUTAGE);
     const unit = startUnit('docs/mirroring.md', env, '--metrics 0');

@@ -29,7 +29,7 @@ const readRows = async () => {
 };
 
 describe('--headings', () => {
-  test('--headings writes readable English headings and adds the time zone to headings of times', async () => {
+  test('--headings writes readable English headings with the time zone', async () => {
     const columns = 'uuid,name,serial_number,state_of_charge,latest_gps_timestamp,short_id';
     const line = ['bicycles', 'list', '--all', '--headings', '--timezone', 'Europe/Berlin'];
     const run = await fleet(...line, '--columns', columns, '--file', path);
@@ -63,7 +63,7 @@ describe('the column map', () => {
   });
 });
 
-describe('the column address', () => {
+describe('the address column', () => {
   test('the address column shows the street addresses of bicycles', async () => {
     for (const { uuid } of sandbox().bicycles())
       sandbox().changeBicycle(uuid, { address: 'Karl-Marx-Allee 1' });
@@ -75,7 +75,7 @@ describe('the column address', () => {
   });
 });
 
-describe('the name of the sheet', () => {
+describe('the sheet name', () => {
   test.each([
     [[], 'bicycles'],
     [['--state', 'lost,unrecoverable'], 'lost, unrecoverable'],
@@ -88,7 +88,7 @@ describe('the name of the sheet', () => {
     expect(await sheetName()).toBe(name);
   });
 
-  test('the name of a sheet of alerts comes from the filters', async () => {
+  test('the name of an alerts sheet comes from the filters', async () => {
     await fleet('alerts', 'list', '--all', '--type', 'lock.bat.low', '--file', path);
     expect(await sheetName()).toBe('alerts lock.bat.low');
   });

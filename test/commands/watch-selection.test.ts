@@ -26,7 +26,7 @@ function find(state: string, from: Sandbox = sandbox()) {
   return { ...bicycle, latitude: Number(bicycle.latitude), longitude: Number(bicycle.longitude) };
 }
 
-test('lines of `watch` show the time of the event, and -o wide adds the time of receipt', async () => {
+test('`watch` shows the time of each event, and -o wide adds the time of receipt', async () => {
   const HOUR_MS = 3_600_000;
   const from = await startSandbox({ bicycles: 20, rate: 0, now: () => Date.now() - HOUR_MS });
   onTestFinished(() => from.close());

@@ -100,7 +100,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('Enter on the question changes the marked bicycles and writes a journal', () =>
+  test('Enter at the confirmation prompt changes the marked bicycles', () =>
     live(async (terminal) => {
       // Waits until the list is drawn, then marks the first two bicycles.
       await terminal.until(/CHARGE/);
@@ -138,7 +138,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }, 'env FLEET_READ_ONLY=1 '));
 
-  test('a signal during a suspension ends the watch on the normal screen of the shell', () =>
+  test('a signal during a suspension ends the watch on the normal screen', () =>
     live(async (terminal, pid) => {
       terminal.press(CTRL_Z);
       await terminal.until(PROMPT);

@@ -75,7 +75,7 @@ async function watch(
 }
 
 describe('`watch --json`', () => {
-  test("prints each message unchanged on one line of stdout, and fleet's own events as JSON on stderr", async () => {
+  test('prints messages unchanged on stdout and its own events as JSON on stderr', async () => {
     const data = [
       '{"topic": "t",',
       '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),
@@ -114,7 +114,7 @@ describe('`watch --json`', () => {
 describe('`watch` after a gap', () => {
   const PAGE = { bicycles: 260, pageSize: 100, replay: 0 };
 
-  test('reports an incomplete comparison when a cache answers with an old list', async () => {
+  test('reports an incomplete comparison when a cache returns an old list', async () => {
     const faults: Fault[] = [{ kind: 'cache', milliseconds: 600_000 }, { kind: 'noreplay' }];
     const from = await openSandbox({ bicycles: 20, faults });
     const { organization, uuid } = find('available', from);
@@ -160,7 +160,7 @@ describe('`watch` after a gap', () => {
     expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
   });
 
-  test('reports on a terminal are wrapped between words', async () => {
+  test('wraps reports at word boundaries on a terminal', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -177,7 +177,7 @@ describe('`watch` after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('accepts a value of --resync-pages that is too small, and prints a warning even with --quiet', async () => {
+  test('accepts a --resync-pages value that is too small', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -203,7 +203,7 @@ describe('`watch` after a gap', () => {
 });
 
 describe('`watch --live`', () => {
-  test("the head of the board shows the organization's name or the start of its UUID, and a log shows the topic", async () => {
+  test("the board's header shows the organization's name or the start of its UUID", async () => {
     const { organization, uuid } = find();
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
@@ -272,7 +272,7 @@ describe('`watch --live`', () => {
   });
 });
 
-test('skips a message with 100,000 fields and a message that is nested too deeply, and continues', async () => {
+test('skips messages that are too large or nested too deeply', async () => {
   const { organization, uuid } = find();
   const fields = (value: number) =>
     Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
@@ -305,7 +305,7 @@ describe('the organization of `watch`', () => {
       .join('.');
   };
 
-  test('uses the organization of the token when it has only one, and reports this', async () => {
+  test('uses the organization of the token when it has only one', async () => {
     const push = await openMisbehaving((socket) =>
       sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'),
     );
@@ -316,7 +316,7 @@ describe('the organization of `watch`', () => {
     expect(push.requests[0]?.path).toContain(one);
   });
 
-  test('lists the organizations of the token when it has several, and subscribes to none', async () => {
+  test('lists the organizations of the token when it has several', async () => {
     const { requests } = sandbox();
     const before = requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });

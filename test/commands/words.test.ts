@@ -33,7 +33,7 @@ describe('the column names charge, seen and id', () => {
     expect(await by('charge')).toContain('charge,');
   });
 
-  test('the column names charge, seen and id work for alerts', async () => {
+  test('the column names charge, seen and id also work for alerts', async () => {
     const alerts = (type: string, ordering: string) =>
       fleet(
         ...'alerts list --all -o uuid'.split(' '),

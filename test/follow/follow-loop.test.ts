@@ -13,7 +13,7 @@ import { openTimeZone } from '../../src/system/time-zone.js';
 
 type Step = { readonly type: 'add'; readonly number: number };
 
-test('the loop loads, processes and commits each batch before it prints or sends anything', async () => {
+test('the loop commits each batch before it prints or sends anything', async () => {
   const log: string[] = [];
   const over = new AbortController();
   const queue = openQueue<Step | { type: 'tick' } | { type: 'stop'; end: 'for' }>();
@@ -53,7 +53,7 @@ test('the loop loads, processes and commits each batch before it prints or sends
   ]);
 });
 
-test('reports a lost connection again when the delay before the next attempt grew, at most once a minute', () => {
+test('reports a lost connection again when the delay before the next attempt grew', () => {
   const said: string[] = [];
   const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
   const zone = openTimeZone(undefined);
@@ -78,7 +78,7 @@ test('reports a lost connection again when the delay before the next attempt gre
   expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
 });
 
-test('with --json, changes found in a list count as delivered, because they are not printed', async () => {
+test('with --json, changes from a list are treated as delivered', async () => {
   const stdout = { write: async () => {} };
   const context = { io: { stdout }, jq: async () => undefined } as unknown as Context;
   const stderr = {} as ReturnType<typeof openStderr>;

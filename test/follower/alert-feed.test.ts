@@ -76,7 +76,7 @@ test('finds every alert when another alert is deleted between two pages', async 
   expect(isProven).toBe(true);
 });
 
-test('reads at least as many pages as last time, even when it reaches known alerts earlier', async () => {
+test('reads at least as many pages as the previous read', async () => {
   const known = new Set(Array.from({ length: 30 }, (_, index) => `alert-${index + 25}`));
   // After page 2 the list loses an alert, so that alert 20 moves from page 3 to page 2.
   const list = openList(55, { change: onceAfter(2, () => list.names.splice(0, 1)) });
@@ -97,14 +97,14 @@ test('does not return an alert twice when a new alert moves it to the next page'
   expect(pages.flat()).toEqual(Array.from({ length: 15 }, (_, index) => `alert-${index}`));
 });
 
-test('when the service sends no counts, reads further pages until they contain no new alerts', async () => {
+test('reads until a page contains no new alerts when the service sends no counts', async () => {
   const list = openList(35, { isCounted: false });
   const { known, isProven } = await read(list);
   expect(isProven).toBe(false);
   expect((await read(list, { known })).isProven).toBe(true);
 });
 
-test('cannot prove that no alert is missing when the list becomes shorter during every read', async () => {
+test('cannot prove completeness when the list becomes shorter during every read', async () => {
   const list = openList(40, {
     change(page) {
       if (page === 1) list.names.splice(0, 1);
@@ -122,7 +122,7 @@ test('reads the pages again when the last page no longer exists', async () => {
   expect(known.size).toBe(21);
 });
 
-test('reads the alerts by creation time when the service refuses to order them by modification time', async () => {
+test('sorts the alerts by creation time when the service cannot sort by modification', async () => {
   const list = openList(15, {});
   const readPage = async (query: Query) => {
     if (query.some(([, value]) => value === '-modified'))
@@ -142,7 +142,7 @@ test('fails when the pages of the alerts repeat', async () => {
   await expect(read({ readPage })).rejects.toThrow('the list of alerts does not end');
 });
 
-test('throws the error of a page that cannot be read', async () => {
+test('rethrows the error when a page cannot be read', async () => {
   const readPage = () => Promise.reject(new FleetError('network', 'connection refused'));
   await expect(read({ readPage })).rejects.toThrow('connection refused');
 });

@@ -174,8 +174,8 @@ test.each([
   expect(log.filter(({ type }) => type === 'unread')).toHaveLength(2);
 });
 
-describe('bicycles that the user selected', () => {
-  test('selected bicycles are read at their own URLs, or from the list when the service has no such URLs', () => {
+describe('bicycles selected with --bicycle', () => {
+  test('reads selected bicycles at their own URLs, or from the list as a fallback', () => {
     const { step, answer, reports, log } = open({ bicycles: new Set(['e', 'c']) });
     const effects = step({ type: 'wanted', sinceWallMs: undefined }, 1);
     expect(effects).toMatchObject([{ type: 'read-bicycle', uuid: 'e' }]);
@@ -189,14 +189,14 @@ describe('bicycles that the user selected', () => {
     expect(reports()).toMatchObject([{ missing: [], isComplete: true, pages: 3 }]);
   });
 
-  test('selected bicycles that the service does not list are named', () => {
+  test('reports selected bicycles that the service does not list', () => {
     const { read, reports } = open({ bicycles: new Set(['x']) });
     read(FLEET, 1);
     expect(reports()).toMatchObject([{ missing: ['x'], isComplete: false }]);
   });
 });
 
-test('reads a list again, at most twice, when it is older than the messages, and then reports it as incomplete', () => {
+test('rereads a list at most twice when it is older than the messages', () => {
   const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
   knowledge.merge('a', item('a', 5, 'lost'), at(5));
@@ -226,7 +226,7 @@ test('a comparison is incomplete when it relies only on the clock of the push se
 test.each([
   ['two whole lists 5 s apart', FLEET.length, 5],
   ['answers 404 over 30 s', 1, 30],
-])('a bicycle that the user named is gone after %s', (_how, mostPages, seconds) => {
+])('a selected bicycle is gone after %s', (_how, mostPages, seconds) => {
   const { step, log, read } = open({ bicycles: new Set(['f']), mostPages });
   const rest = FLEET.slice(0, 5);
   read([item('f', -60), ...rest], 1);
@@ -253,7 +253,7 @@ test.each([
   expect(gone()).toBe(true);
 });
 
-test('a comparison stays incomplete when a read failed and the list has a Date header in the future', () => {
+test('a comparison stays incomplete after a failed read and a future Date header', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);

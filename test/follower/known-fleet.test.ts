@@ -45,7 +45,7 @@ test.each([
   [{ topic: `/o/admin/bicycles/${UUID}/`, message: { state: 'lost' } }, UUID],
   [{ topic: '/o/admin/bicycles/*', message: { state: 'lost' } }, undefined],
   [{ topic: null, message: null }, undefined],
-])('the name %j refers to the bicycle %j', (envelope, uuid) => {
+])('the message %j is about the bicycle %j', (envelope, uuid) => {
   expect(uuidOfMessage(envelope)).toBe(uuid);
 });
 
@@ -84,7 +84,7 @@ describe('messages about bicycles', () => {
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
-  test('a message counts as repeated when only fields such as `modified` changed', () => {
+  test('treats a message as repeated when only fields such as `modified` changed', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
@@ -113,7 +113,7 @@ describe('the list after a gap', () => {
     });
   });
 
-  test('ignores a bicycle in a list when its version is already known, even when its fields differ', () => {
+  test('ignores a listed bicycle when its version is already known', () => {
     const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
     expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
   });
@@ -128,7 +128,7 @@ describe('the list after a gap', () => {
     expect([change !== undefined, isUnknown, isUncertain]).toEqual([isNews, isNews, false]);
   });
 
-  test('counts a bicycle as unknown when fleet has not seen it before and its `modified` is missing', () => {
+  test('counts a new bicycle as unknown when its `modified` is missing', () => {
     const { compare } = afterGap();
     const unknown = { ...NOTHING, isUnknown: true, isUncertain: true };
     expect(compare({ uuid: OTHER, state: 'lost' })).toEqual(unknown);
@@ -169,7 +169,7 @@ test('treats a time without a fraction as the whole second', () => {
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
 
-test('does not mark a bicycle as gone when a later message named it or when the token may not list it', () => {
+test('does not mark a bicycle as gone when a later message mentioned it', () => {
   const knowledge = openKnowledge(at(0));
   for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
   knowledge.merge('b', bicycle(5, { state: 'rented' }, 'b'), at(5));
@@ -183,7 +183,7 @@ test('does not mark a bicycle as gone when a later message named it or when the 
   expect(store.removeMissing(ofMechanic).map(({ uuid }) => uuid)).toEqual(['d']);
 });
 
-test('a list that still contains a deleted bicycle brings it back only with newer data or after two minutes', () => {
+test('a list restores a deleted bicycle only with newer data or after two minutes', () => {
   const knowledge = openKnowledge(at(0));
   knowledge.learn(bicycle(1), at(1));
   const { store } = knowledge;

@@ -37,7 +37,7 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
-describe('reports a body that is cut off in the same packet as its headers', () => {
+describe('rejects an invalid body that arrives in one packet with its headers', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
   const broken = (headers: string): Behaviour => {
     const answer = `${head}${headers}Transfer-Encoding: chunked\r\n\r\nno length\r\n`;
@@ -85,7 +85,7 @@ describe('interim responses (HTTP 1xx)', () => {
   });
 });
 
-describe('size limits of answers', () => {
+describe('response size limits', () => {
   const zeros = Buffer.alloc(25 * MB, ' ');
   // The same delays as by default, ten times faster.
   const rle = { strategy: constants.Z_RLE };
@@ -133,7 +133,7 @@ describe('size limits of answers', () => {
     },
   );
 
-  test('reads an answer of almost 64 MB', async () => {
+  test('reads a response of almost 64 MB', async () => {
     const { status } = await ask(hostile('large', { bytes: 63 * MB }));
     expect(status).toBe(200);
   });
@@ -143,19 +143,16 @@ describe('size limits of answers', () => {
     [500, 'service'],
     [409, 'rejected'],
     [301, 'service'],
-  ])(
-    'reads at most 64 kB of the body of an error %i and keeps the kind of the error',
-    async (status, kind) => {
-      for (const name of ['large', 'bomb'] as const) {
-        const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
-        expect(error).toMatchObject({ kind, status });
-        expect(JSON.stringify(error?.detail ?? null).length).toBeLessThan(100_000);
-      }
-    },
-  );
+  ])('reads at most 64 kB of the body of an HTTP %i error', async (status, kind) => {
+    for (const name of ['large', 'bomb'] as const) {
+      const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
+      expect(error).toMatchObject({ kind, status });
+      expect(JSON.stringify(error?.detail ?? null).length).toBeLessThan(100_000);
+    }
+  });
 });
 
-describe('depth limits of answers', () => {
+describe('response depth limits', () => {
   test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
     'prints one line and exits with 7 for an answer with 10,000 brackets as %s',
     async (format) => {
@@ -182,20 +179,17 @@ describe('depth limits of answers', () => {
     [400, 6],
     [404, 5],
     [500, 7],
-  ])(
-    'keeps the exit code of an error %i whose body has 10,000 brackets, and shows its text',
-    async (status, code) => {
-      const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
-      const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
-      expect(run.code).toBe(code);
-      const { error } = JSON.parse(run.stderr);
-      expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
-    },
-  );
+  ])('keeps the exit code of an HTTP %i error with a deeply nested body', async (status, code) => {
+    const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
+    const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
+    expect(run.code).toBe(code);
+    const { error } = JSON.parse(run.stderr);
+    expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
+  });
 });
 
-describe('time limits of answers', () => {
-  test('fails at the deadline when a body arrives byte by byte, for any timeout', async () => {
+describe('response time limits', () => {
+  test('fails at the deadline when the body arrives byte by byte', async () => {
     const startedAt = performance.now();
     const { error, server } = await ask(
       hostile('slowBody', { everyMs: 1_000 }),
@@ -208,12 +202,12 @@ describe('time limits of answers', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(3_990);
   });
 
-  test('fails at the deadline when headers arrive byte by byte, and reports a change as unknown', async () => {
+  test('reports an unknown outcome when the response headers miss the deadline', async () => {
     const { error } = await ask(hostile('slowHead', { everyMs: 1_000 }), change, {
       timeoutMs: 60_000,
       deadlineMs: 4_000,
     });
-    expect(error?.message).toContain('whether it was carried out is unknown');
+    expect(error?.message).toContain('it is unknown whether the request was carried out');
   });
 
   test('--deadline must be a number of seconds', async () => {
@@ -224,7 +218,7 @@ describe('time limits of answers', () => {
   });
 });
 
-describe('unusual HTTP answers', () => {
+describe('unusual HTTP responses', () => {
   const PAGE =
     '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
   test.each<[HostileName, HostileOptions, number]>([
@@ -236,7 +230,7 @@ describe('unusual HTTP answers', () => {
     ['honest', { body: PAGE, contentType: 'text/html' }, 7],
     ['honest', { body: PAGE, contentType: 'text/html', status: 503 }, 7],
     ['silent', {}, 8],
-  ])('handles a service that is %s, %j, and exits with %i', async (name, options, exitCode) => {
+  ])('the service behavior %s with %j leads to exit code %i', async (name, options, exitCode) => {
     const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
     const { env } = await openMisbehaving(hostile(name, { body, ...options }));
     const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
@@ -253,7 +247,7 @@ describe('unusual HTTP answers', () => {
     expect((await ask(hostile(behaviour), change)).status).toBe(200);
   });
 
-  test('reads headers of 20 kB, also in the answer to a change', async () => {
+  test('reads 20 kB of headers in the response to a change', async () => {
     expect((await ask(hostile('bigHeader', { bytes: 20_000 }), change)).status).toBe(200);
   });
 
@@ -273,7 +267,7 @@ describe('unusual HTTP answers', () => {
       1,
     ],
   ])(
-    'the error names %s, and fleet retries only when a retry can help',
+    'reports %s and retries only when a retry can help',
     async (_what, behaviour, words, requests) => {
       const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
       expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
@@ -285,23 +279,20 @@ describe('unusual HTTP answers', () => {
     [429, change],
     [429, {}],
     [503, {}],
-  ])(
-    'keeps the status of an answer %i with a truncated body and retries the request',
-    async (status, request) => {
-      const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
-      const ends = names.map(async (name) => {
-        const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
-        const { server, status: last } = await ask(behaviour, request, {
-          retries: 1,
-          timeoutMs: 500,
-        });
-        return { name, last, requests: server.requests.length };
+  ])('retries after HTTP %i even when the response body is truncated', async (status, request) => {
+    const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
+    const ends = names.map(async (name) => {
+      const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
+      const { server, status: last } = await ask(behaviour, request, {
+        retries: 1,
+        timeoutMs: 500,
       });
-      expect(await Promise.all(ends)).toEqual(
-        names.map((name) => ({ name, last: 200, requests: 2 })),
-      );
-    },
-  );
+      return { name, last, requests: server.requests.length };
+    });
+    expect(await Promise.all(ends)).toEqual(
+      names.map((name) => ({ name, last: 200, requests: 2 })),
+    );
+  });
 
   test('renews the token after a 401 with a truncated body', async () => {
     const token = { get: async () => 'old', renew: async () => 'new' };
@@ -314,7 +305,7 @@ describe('unusual HTTP answers', () => {
     ]);
   });
 
-  test('mentions a missing final slash when a change is redirected to the same path with a slash', async () => {
+  test('suggests the path with a final slash when a change is redirected to it', async () => {
     const { error } = await ask(
       hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }),
       {
@@ -322,7 +313,7 @@ describe('unusual HTTP answers', () => {
         path: '/bicycles',
       },
     );
-    expect(error).toMatchObject({ status: 301, hint: 'the final slash is missing: /bicycles/' });
+    expect(error).toMatchObject({ status: 301, hint: 'add the missing final slash: /bicycles/' });
   });
 });
 

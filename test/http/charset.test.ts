@@ -69,14 +69,14 @@ describe.each<readonly [string, string, (text: string) => Uint8Array, string]>([
   ],
   ['UTF-8', 'application/json; charset=utf-8', (text) => Buffer.from(text), 'Müller 🚲'],
   ['no charset', 'application/json', (text) => Buffer.from(text), 'Müller 🚲'],
-])('an answer in the charset %s', (_name, contentType, encode, name) => {
-  test('a list shows names in another charset with their original characters', async () => {
+])('a response in the charset %s', (_name, contentType, encode, name) => {
+  test('a list shows the original characters of names', async () => {
     const { env } = await serve(contentType, encode, name);
     const { code, stdout } = await runFleet(['bicycles', 'list', '--jq', '.[].name'], { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}\n` });
   });
 
-  test('an edit leaves the other fields unchanged when their text arrived in another charset', async () => {
+  test('an edit does not change the other fields', async () => {
     const { env, asked } = await serve(contentType, encode, name);
     const { code, stderr } = await runFleet(
       ['bicycles', 'edit', UUID, '--description', 'new', '--yes'],
@@ -93,8 +93,8 @@ describe.each([
   ['is not the UTF-8 that it declares', 'application/json; charset=utf-8', /not valid utf-8/],
   ['is not the ASCII that it declares', 'application/json; charset=us-ascii', /not valid us-ascii/],
   ['declares an unknown charset', 'application/json; charset=klingon', /unknown charset "klingon"/],
-])('an answer that %s', (_name, contentType, message) => {
-  test('ends a list with exit 7', async () => {
+])('a response that %s', (_name, contentType, message) => {
+  test('makes `list` exit with 7', async () => {
     const { env } = await serve(contentType, latin1, 'Müller');
     const { code, stdout, stderr } = await runFleet(['bicycles', 'list'], { env });
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
@@ -102,7 +102,7 @@ describe.each([
     expect(stderr).toContain('request-1');
   });
 
-  test('ends an edit with exit 7 before anything is sent', async () => {
+  test('makes `edit` exit with 7 before it sends anything', async () => {
     const { env, asked } = await serve(contentType, latin1, 'Müller');
     const { code, stderr } = await runFleet(
       ['bicycles', 'edit', UUID, '--description', 'new', '--yes'],
@@ -119,7 +119,7 @@ test.each([
   [403, 4],
   [400, 6],
   [500, 7],
-])('an error answer %i that cannot be decoded leads to exit %i', async (status, code) => {
+])('an HTTP %i error that cannot be decoded leads to exit code %i', async (status, code) => {
   const { env } = await openServer((response) =>
     sendBytes(response, 'text/plain; charset=klingon', latin1('Zugriff für Müller'), status),
   );
@@ -140,7 +140,7 @@ test.each(['text/html; charset=iso-8859-1', 'text/html'])(
   },
 );
 
-test('reports an unknown outcome when the answer to a change cannot be decoded', async () => {
+test('reports an unknown outcome when the response to a change cannot be decoded', async () => {
   const { env } = await openServer((response, { method }) =>
     method === 'GET'
       ? sendBytes(response, 'application/json', Buffer.from(bicycle('Ada')))
@@ -148,10 +148,10 @@ test('reports an unknown outcome when the answer to a change cannot be decoded',
   );
   const { code, stderr } = await runFleet(['bicycles', 'act', UUID, 'rent'], { env });
   expect(code).toBe(7);
-  expect(stderr).toMatch(/not valid UTF-8.*whether it was carried out is unknown/);
+  expect(stderr).toMatch(/not valid UTF-8.*it is unknown whether the request was carried out/);
 });
 
-test('`api` writes the bytes of an undeclared charset unchanged', async () => {
+test('`api` writes the response bytes unchanged when no charset is declared', async () => {
   const { env } = await openServer((response) =>
     sendBytes(response, 'text/csv', latin1('name\nMüller\n')),
   );
@@ -172,7 +172,7 @@ test.each([
   expect(declaredCharset(contentType)).toBe(charset);
 });
 
-test('decodes every byte of windows-1252 as the encoding standard says', () => {
+test('decodes windows-1252 as the Encoding Standard specifies', () => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
   const decoded = decodeBytes(bytes, 'windows-1252');
   const text = decoded.problem === undefined ? decoded.text : '';
@@ -180,7 +180,7 @@ test('decodes every byte of windows-1252 as the encoding standard says', () => {
   expect(text.slice(0x80, 0xa1)).toBe('€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ\xa0');
 });
 
-test('`doctor` names the service, not the proxy, when an answer cannot be decoded', async () => {
+test('`doctor` blames the service, not the proxy, when a response cannot be decoded', async () => {
   const { env } = await serve('application/json', latin1, 'Müller');
   const { stdout } = await runFleet(['doctor', '--json'], { env });
   const findings: { check: string; finding: string }[] = JSON.parse(stdout);

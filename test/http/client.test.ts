@@ -38,7 +38,7 @@ async function failed(
   };
 }
 
-test('sends the headers of sections 5 and 9 of the interface with every request', async () => {
+test('sends the headers from the interface description with every request', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []));
   await client.send({ path: '/bicycles/' });
   expect(server.asked[0]).toMatchObject({ method: 'GET', path: '/bicycles/' });
@@ -66,8 +66,8 @@ test('keeps connections alive', async () => {
   expect(server.connections()).toBe(1);
 });
 
-describe('retries of a GET', () => {
-  test('retries a GET when the connection breaks before or during the answer', async () => {
+describe('GET retries', () => {
+  test('retries a GET when the connection breaks before or during the response', async () => {
     let count = 0;
     const { server, client } = await open((response, _asked, socket) => {
       count++;
@@ -82,7 +82,7 @@ describe('retries of a GET', () => {
     expect(server.asked).toHaveLength(3);
   });
 
-  test('returns the last failure after all retries', async () => {
+  test('returns the last failure when all retries fail', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 503, { detail: 'down for maintenance' });
     const trace = { from: 'eu-west', requestId: 'request-1', version: '2026.11' };
@@ -115,7 +115,7 @@ describe('retries of a GET', () => {
     },
   );
 
-  test('does not wait for a Retry-After of more than a minute, and reports it', async () => {
+  test('does not wait when Retry-After is longer than a minute', async () => {
     const found = await failed((response) => sendJson(response, 503, '', { 'retry-after': '300' }));
     expect(found).toMatchObject({ asked: 1, error: { hint: expect.stringContaining('300 s') } });
   });
@@ -128,15 +128,15 @@ describe('a change is sent at most once (promise 1)', () => {
     expect((await failed((response) => sendJson(response, status, ''), change)).asked).toBe(1);
   });
 
-  test('does not retry a change after a broken connection, and reports an unknown outcome', async () => {
+  test('does not retry a change after a broken connection', async () => {
     const found = await failed((_response, _asked, socket) => void socket.destroy(), change);
     expect(found).toMatchObject({
       asked: 1,
-      error: refusal('network', /whether it was carried out is unknown/),
+      error: refusal('network', /it is unknown whether the request was carried out/),
     });
   });
 
-  test('does not retry a change after a truncated or late answer', async () => {
+  test('does not retry a change after a truncated or late response', async () => {
     const { server, client } = await open(
       (response, asked) => {
         if (asked.path === '/slow/') return;
@@ -151,7 +151,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('retries a change after a 429, because the service did not accept it', async () => {
+  test('retries a change after a 429', async () => {
     let count = 0;
     const { server, client } = await open((response) =>
       ++count === 1 ? sendJson(response, 429, '') : sendJson(response, 200, {}),
@@ -161,7 +161,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect(server.asked[0]?.headers['content-type']).toBe('application/json');
   });
 
-  test('retries a refused connection, because nothing was sent', async () => {
+  test('retries when the connection is refused', async () => {
     const server = await startServer((response) => sendJson(response, 200, {}));
     const port = Number(new URL(server.url).port);
     await server.close();
@@ -178,7 +178,7 @@ describe('a change is sent at most once (promise 1)', () => {
   });
 
   test.each([301, 302, 303, 307, 308])(
-    'does not follow a redirect %i of a change',
+    'does not follow an HTTP %i redirect for a change',
     async (status) => {
       const found = await failed(
         (response) => sendJson(response, status, '', { location: '/elsewhere/' }),
@@ -210,7 +210,7 @@ describe('HTTP 401', () => {
     ]);
   });
 
-  test('renews the token only once for a request', async () => {
+  test('renews the token at most once per request', async () => {
     let made = 0;
     const token = { get: async () => 'old', renew: async () => `new-${++made}` };
     const found = await failed((response) => sendJson(response, 401, ''), {}, { token });
@@ -218,8 +218,8 @@ describe('HTTP 401', () => {
   });
 });
 
-describe('redirects of a GET', () => {
-  test('follows redirects of a GET within the same origin', async () => {
+describe('GET redirects', () => {
+  test('follows GET redirects within the same origin', async () => {
     const { server, client } = await open((response, { path }) =>
       path === '/bicycles/'
         ? sendJson(response, 200, [])
@@ -229,7 +229,7 @@ describe('redirects of a GET', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('fails when redirects form a circle', async () => {
+  test('fails when redirects form a loop', async () => {
     const found = await failed((response) => sendJson(response, 302, '', { location: '/x/' }));
     expect(found).toMatchObject({ asked: 6, error: { status: 302 } });
   });
@@ -263,7 +263,7 @@ describe('response bodies', () => {
     ],
     ['that was not requested', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
   ])(
-    'fails with a clear error for a content coding that is %s',
+    'fails with a clear error for a content encoding that is %s',
     async (_case, coding, bytes, words) => {
       const { error } = await failed((response) => {
         response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
@@ -274,7 +274,7 @@ describe('response bodies', () => {
   );
 });
 
-describe('requests without an answer', () => {
+describe('requests without a response', () => {
   test.each([
     ['no program listens', /connection refused/, 'http://127.0.0.1:1'],
     ['no such host', /no such host|could not be looked up/, 'http://fleet.invalid'],
@@ -293,7 +293,7 @@ describe('requests without an answer', () => {
     expect(said).toEqual([]);
   });
 
-  test('a signal ends a request or a pause, and its reason becomes the error', async () => {
+  test('a request or a pause fails with the reason of the abort signal', async () => {
     const stop = new AbortController();
     const retry = () => stop.abort(new FleetError('interrupted', 'interrupted'));
     const options = { signal: stop.signal, log: { request() {}, response() {}, retry } };
@@ -306,7 +306,7 @@ describe('requests without an answer', () => {
   });
 });
 
-test('reports a proxy that closes the tunnel, and stops retrying', async () => {
+test('reports a proxy that closes the tunnel', async () => {
   const proxy = await openServer((response) => sendJson(response, 200, []));
   const { client } = await openTestClient(
     'https://fleet.invalid',

@@ -47,12 +47,12 @@ async function openBody(end: (socket: Socket) => void) {
   return body;
 }
 
-test('delivers the whole body when its connection ended while the reader had paused it', async () => {
+test('delivers the whole body when the connection ends while reading is paused', async () => {
   const body = await openBody((socket) => socket.end());
   expect((await body.toArray()).reduce((sum, part) => sum + part.length, 0)).toBe(PART.length);
 });
 
-test('reports an error for the body when its connection was reset while the reader had paused it', async () => {
+test('reports a body error when the connection is reset while reading is paused', async () => {
   const body = await openBody((socket) => socket.resetAndDestroy());
   body.resume();
   const [error] = await once(body, 'error').catch((thrown) => [thrown]);

@@ -45,7 +45,7 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
   expect(readErrorBody(body, type).text).toBe(text);
 });
 
-test('truncates a long error text and accepts deeply nested JSON', () => {
+test('truncates a long error message and accepts deeply nested JSON', () => {
   expect(readErrorBody('x'.repeat(10_000)).text).toHaveLength(500);
   const deep = `${'['.repeat(5000)}"x"${']'.repeat(5000)}`;
   expect(readErrorBody(deep)).toEqual({
@@ -73,7 +73,7 @@ test.each([
   expect(kindOfStatus(status)).toBe(kind);
 });
 
-describe('error answers', () => {
+describe('error responses', () => {
   test('an error says what failed, why, and what to do', () => {
     const error = answerFailure(
       401,
@@ -91,7 +91,7 @@ describe('error answers', () => {
     });
   });
 
-  test('fleet adds a text to an error when the service sends none', () => {
+  test('fleet supplies an error message when the service sends none', () => {
     expect(answerFailure(409, {}, '').message).toBe(
       'the service refused the request: no reason given',
     );

@@ -27,7 +27,7 @@ describe('reading a whole list', () => {
     expect(await count(216, flags)).toEqual({ requests, items });
   });
 
-  test('does not change the page size when the user asks for a page by number', () =>
+  test('keeps the page size when the user requests a page number', () =>
     withSandbox({ bicycles: 60 }, async (own) => {
       const env = { FLEET_BASE_URL: own.baseUrl, FLEET_TOKEN: await own.token() };
       const run = await runFleet(['bicycles', 'list', '--page', '2', '-o', 'uuid'], { env });
@@ -40,7 +40,7 @@ describe('reading a whole list', () => {
     }));
 });
 
-test('repeats a request without page_size after a 400, once per run', async () => {
+test('stops sending page_size after the service rejects it with a 400', async () => {
   const { env, asked } = await openServer((response, { path }) => {
     const { searchParams } = new URL(path, 'http://x');
     if (searchParams.has('page_size'))
@@ -64,7 +64,7 @@ test('repeats a request without page_size after a 400, once per run', async () =
   ]);
 });
 
-test('reports a 400 for another reason unchanged', async () => {
+test('does not change the error when a 400 has another cause', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
   );

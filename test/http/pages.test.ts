@@ -96,20 +96,17 @@ test.each([
     (page: number) => `http://internal/v7/fleet/bicycles/?ordering=name&page=${page}`,
   ],
   ['a relative link', (page: number) => `?ordering=name&page=${page}`],
-])(
-  'uses only the query of a `next` link with %s, on its own base URL (promise 3)',
-  async (_case, link) => {
-    const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
-    expect(error).toBeUndefined();
-    expect(uuids).toEqual(upTo(5));
-    expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(
-      new Set(['/api/bicycles/']),
-    );
-    expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(
-      new Set(['JWT secret-token']),
-    );
-  },
-);
+])('uses only the query of a `next` link with %s (promise 3)', async (_case, link) => {
+  const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
+  expect(error).toBeUndefined();
+  expect(uuids).toEqual(upTo(5));
+  expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(
+    new Set(['/api/bicycles/']),
+  );
+  expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(
+    new Set(['JWT secret-token']),
+  );
+});
 
 test('fails when `next` leads back to an earlier page', async () => {
   const { uuids, error } = await readAll(
@@ -127,7 +124,7 @@ test('fails after ten pages without a new item', async () => {
   expect(server.asked.length).toBeLessThan(20);
 });
 
-test('requests pages one after the other when their links have no page numbers', async () => {
+test('requests pages sequentially when their links have no page numbers', async () => {
   const { uuids, server } = await readAll((response, { path }) => {
     const cursor = Number(new URL(path, 'http://x').searchParams.get('cursor') ?? 0);
     const next = cursor < 3 ? `?cursor=${cursor + 1}` : '';
@@ -137,7 +134,7 @@ test('requests pages one after the other when their links have no page numbers',
   expect(server.asked).toHaveLength(4);
 });
 
-test('ignores the failure of a prefetched page to which no link leads', async () => {
+test('ignores a failed prefetch of a page that no link points to', async () => {
   // The total promises five pages, but the links end after two.
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');
@@ -152,11 +149,11 @@ test('ignores the failure of a prefetched page to which no link leads', async ()
   expect(uuids).toEqual(upTo(4));
 });
 
-test('requests no page beyond the limit', async () => {
+test('does not request pages beyond the limit', async () => {
   expect((await readAll(paged(100), { limit: 5 })).server.asked).toHaveLength(3);
 });
 
-test('prefetches at most `ahead` pages, and none when `ahead` is 0', async () => {
+test('prefetches at most `ahead` pages', async () => {
   for (const ahead of [0, 3]) {
     const server = await openServer(paged(100));
     const { client } = await openTestClient(server.url);
@@ -169,7 +166,7 @@ test('prefetches at most `ahead` pages, and none when `ahead` is 0', async () =>
   }
 });
 
-test('prefetches fewer pages while the service answers slowly, and more when it is fast again', async () => {
+test('adjusts the number of prefetched pages to the speed of the service', async () => {
   const clock = { ...systemClock(), monotonicMs: () => nowMs };
   let nowMs = 0;
   const answerPage = paged(200);
@@ -204,13 +201,13 @@ test.each([
   ['{"detail": "?"}', 'without an array of results'],
   ['[1]', 'item 1 of the list is not an object'],
   ['{"results": [], "next": 5}', '"next" link'],
-])('rejects an answer that is not a list: %s', async (body, words) => {
+])('rejects a response that is not a list: %s', async (body, words) => {
   const { error } = await readAll((response) => sendJson(response, 200, body));
   const message = expect.stringContaining(words);
   expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'request-1' }, message });
 });
 
-describe('texts of items', () => {
+describe('the JSON text of items', () => {
   test('keeps the exact text of large numbers, unknown fields and spacing', async () => {
     const item =
       '{"uuid":"u1","big":12345678901234567890,"fine":0.1234567890123456789012345,"\\u0061":[{"x":"]}\\""}],"e":1E+2}';
@@ -221,7 +218,7 @@ describe('texts of items', () => {
     expect(pages[0]?.items[0]?.json).toBe(item);
   });
 
-  test('prints an item that the service indents on one line', async () => {
+  test('prints an indented item from the service on one line', async () => {
     const { pages } = await readAll((response) =>
       sendJson(
         response,
@@ -232,7 +229,7 @@ describe('texts of items', () => {
     expect(pages[0]?.items[0]?.json).toBe('{"uuid":"u1","name":"a  b","extra":{"x":[1]}}');
   });
 
-  test('splits any JSON array into the texts of its elements (property-based)', () => {
+  test('splits any JSON array into the JSON text of its elements (property-based)', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -268,7 +265,7 @@ describe('texts of items', () => {
   });
 });
 
-describe('a large page, which is read item by item', () => {
+describe('a large page that is read item by item', () => {
   const fill = `"note":"${'x'.repeat(1_000_000)}"`;
   const item = (index: number, more = fill) => `{"uuid":"u${index}","exact":1.50,\n${more}}`;
   const items = Array.from({ length: 9 }, (_, index) => item(index));

@@ -80,22 +80,19 @@ test.each([
   'http://user:s3cr3tpw@bad host:1',
   'nonsense with blanks',
   '://',
-])(
-  'rejects the proxy %s with one line and exit 3, and does not print its password',
-  async (proxy) => {
-    for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
-      const env = {
-        FLEET_BASE_URL: 'https://fleet.invalid',
-        FLEET_TOKEN: 'some-token',
-        [variable]: proxy,
-      };
-      const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
-      expect(code).toBe(3);
-      expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
-      expect(stderr).not.toContain('s3cr3tpw');
-    }
-  },
-);
+])('rejects the proxy %s without printing its password', async (proxy) => {
+  for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
+    const env = {
+      FLEET_BASE_URL: 'https://fleet.invalid',
+      FLEET_TOKEN: 'some-token',
+      [variable]: proxy,
+    };
+    const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
+    expect(code).toBe(3);
+    expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
+    expect(stderr).not.toContain('s3cr3tpw');
+  }
+});
 
 test('ignores an invalid proxy for requests that do not use it', async () => {
   const service = await openServer((response) => sendJson(response, 200, []));
@@ -131,7 +128,7 @@ async function refusal(baseUrl: string, proxy: string): Promise<FleetError> {
   return failureOf(client.send({ path: '/x/', method: 'POST', body: '{}' }));
 }
 
-describe('HTTP 407 of a proxy', () => {
+describe('HTTP 407 from a proxy', () => {
   test.each(['http://fleet.invalid', 'https://fleet.invalid'])(
     'explains what to do, for %s',
     async (baseUrl) => {

@@ -77,7 +77,7 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   expect(decide(end, state, WALL_MS, () => 1)).toEqual(decision);
 });
 
-test('the random part of a delay is half of it', () => {
+test('jitter shortens a delay by at most half', () => {
   expect(decide(answered(503), GET, WALL_MS, () => 0)).toEqual(again(125));
 });
 

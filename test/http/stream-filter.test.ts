@@ -35,7 +35,7 @@ function inPieces(body: string, size: number): Buffer[] {
   );
 }
 
-test('passes on only complete events', () => {
+test('forwards only complete events', () => {
   const filter = openFilter(LIMIT_BYTES);
   expect(filter.take(Buffer.from('data: a\n'))).toBe('');
   expect(filter.take(Buffer.from('\ndata: b'))).toBe('data: a\n\n');
@@ -49,7 +49,7 @@ test.each([
   ['a comment', ': beat\n', 0],
   ['a retry', 'retry: 1\n', 0],
   ['nothing', '', 0],
-])('ignores the incomplete event of a stream that ends inside %s', (_what, rest, partialBytes) => {
+])('ignores the incomplete event when a stream ends inside %s', (_what, rest, partialBytes) => {
   const fed = feed([`id: 8\ndata: whole\n\n${rest}`]);
   expect(fed).toMatchObject({ text: 'data: whole\n\n', id: '8', partialBytes });
 });
@@ -86,10 +86,10 @@ test.each([
   expect(feed([body]).retryMs).toBe(retryMs);
 });
 
-describe('an event above the size limit', () => {
+describe('an oversized event', () => {
   const giant = `id: 5\ndata: ${'x'.repeat(3_000)}\n\n`;
   test.each([1, 7, 400, 900])(
-    'an event above the size limit in pieces of %i bytes is skipped and reported once, and its ID is kept',
+    'skips and reports an oversized event that arrives in chunks of %i bytes',
     (size) => {
       const { text, tooBig, id } = feed(
         inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size),
@@ -98,29 +98,23 @@ describe('an event above the size limit', () => {
       expect([tooBig, id]).toEqual([[giant.length], '5']);
     },
   );
-  test('an event above the size limit that does not end closes the stream', () => {
+  test('counts the bytes of an oversized event that never ends', () => {
     expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
   });
 });
 
 describe('comments in a stream', () => {
-  test.each([1, 7, 400, 5_000])(
-    'ignores a huge comment in pieces of %i bytes, before, in and after an event',
-    (size) => {
-      const giant = `:${'c'.repeat(4_000)}`;
-      const chunks = inPieces(
-        `${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`,
-        size,
-      );
-      const text = 'data: x\n\n';
-      expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
-    },
-  );
+  test.each([1, 7, 400, 5_000])('ignores a huge comment in chunks of %i bytes', (size) => {
+    const giant = `:${'c'.repeat(4_000)}`;
+    const chunks = inPieces(`${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`, size);
+    const text = 'data: x\n\n';
+    expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
+  });
   test('ignores a truncated comment', () => {
     const chunks = [`data: x\n\n:${'c'.repeat(9_000)}`, 'c'.repeat(9_000)];
     expect(feed(chunks)).toMatchObject({ tooBig: [], partialBytes: 0 });
   });
-  test('ignores many small comments after the start of an event', () => {
+  test('ignores many small comments within an event', () => {
     const chunks = ['data: x\n', ...Array.from({ length: 1_000 }, () => ': beat\n'), '\n'];
     expect(feed(chunks)).toMatchObject({ text: 'data: x\n\n', tooBig: [] });
   });
@@ -139,7 +133,7 @@ test.each([
     expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
 });
 
-test('returns the same events for any division of a stream into pieces (property-based)', () => {
+test('returns the same events for any split of a stream into chunks (property-based)', () => {
   const eventsOf = (text: string): unknown[] => {
     const events: unknown[] = [];
     createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);
@@ -190,13 +184,13 @@ test('returns the same events for any division of a stream into pieces (property
   );
 });
 
-test('passes on only the data lines, so that no line is parsed twice', () => {
+test('forwards only the data lines of an event', () => {
   const body =
     'a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n:\ndata\ndata:y\n\nid: 2\n\n';
   expect(feed([body])).toMatchObject({ text: 'data: x\ndata\ndata:y\n\n', id: '2' });
 });
 
-describe('the filter takes linear time', () => {
+describe('the filter runs in linear time', () => {
   const parse = (body: string, size: number): number => {
     const pieces = inPieces(body, size);
     const parser = createParser({ onEvent() {} });

@@ -40,7 +40,7 @@ const NEVER_MS = 600_000;
 const never = <T>() => new Promise<T>(() => {});
 const noToken = () => Promise.reject(new FleetError('config', 'no token'));
 
-describe('a stream of events that is interrupted at every byte', () => {
+describe('an event stream interrupted at every byte', () => {
   const EVENTS = [
     'id: 1\ndata: {"a": 1}\n\n',
     'id: 2\r\ndata: Zoë 🚲\r\n\r\n',
@@ -59,7 +59,7 @@ describe('a stream of events that is interrupted at every byte', () => {
     ['reset', 'resetAndDestroy'],
   ] as const;
   for (const [name, drop] of mostly(DROPS, (_, index) => index === 1)) {
-    test(`${name}: each event arrives once and in order when the service replays missed events`, async () => {
+    test(`${name}: each event arrives exactly once and in order after a replay`, async () => {
       for (let at = 0; at <= body.length; at++) {
         const got = await withHostile(
           inTurn(
@@ -89,7 +89,7 @@ test('ends the subscriptions of all topics when one topic no longer exists', asy
   expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
 });
 
-test('reports a gap when the service replays no messages, and compares again when the service stays silent after its return', async () => {
+test('reports a gap and compares again when the service replays no messages', async () => {
   const got = await followInTurn(
     (clock) => [standing(clock, 1, 'id: 1\ndata: x\n\n'), (socket) => sendStream(socket, ':\n\n')],
     { until: (followed) => resyncsOf(followed).length === 2 },
@@ -99,8 +99,8 @@ test('reports a gap when the service replays no messages, and compares again whe
   expect(resyncsOf(got)[1]).toMatchObject({ sinceWallMs: gapsOf(got)[0]?.fromWallMs });
 });
 
-describe('the token of a subscription', () => {
-  test('the token of a subscription is read again for each connection, together with the API version', async () => {
+describe('the subscription token', () => {
+  test('each connection reads the subscription token and the API version again', async () => {
     let number = 0;
     const server = await openMisbehaving(inTurn((socket) => sendStatus(socket, 503), good));
     await follow(server.url, {
@@ -117,7 +117,7 @@ describe('the token of a subscription', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
-  test('the token of a subscription is not sent after a redirect to another origin', async () => {
+  test('the subscription token is not sent after a redirect to another origin', async () => {
     const other = await openMisbehaving(good);
     const redirect: Behaviour = (socket) =>
       sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` });
@@ -128,7 +128,7 @@ describe('the token of a subscription', () => {
   });
 });
 
-test('stays in use when one renewal fails after a 401', async () => {
+test('a subscription survives a failed token renewal after a 401', async () => {
   let renewals = 0;
   const tokens = {
     get: async () => (renewals === 2 ? 'new' : 'old'),
@@ -140,7 +140,7 @@ test('stays in use when one renewal fails after a 401', async () => {
   expect(got.requests.at(-1)?.headers['authorization']).toBe('JWT new');
 });
 
-test('a subscription reads the stored token again after every 401, because another process may have renewed it', async () => {
+test('a subscription reads the stored token again after every 401', async () => {
   let stored = 1;
   const tokens = {
     get: async () => `token-${stored}`,
@@ -162,7 +162,7 @@ test('a subscription reads the stored token again after every 401, because anoth
   ]);
 });
 
-test('a slow reader slows the stream down, and its pauses are not treated as silence of the service', async () => {
+test('slows down for a slow reader and does not report the service as silent', async () => {
   const event = `data: ${'x'.repeat(1_000)}\n\n`;
   const chunk = event.repeat(1_000);
   let sentBytes = 0;
@@ -202,7 +202,7 @@ test('a slow reader slows the stream down, and its pauses are not treated as sil
   expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
 
-test('EventSource does not reconnect by itself and leaves no timer', async () => {
+test('EventSource neither reconnects on its own nor leaves a timer behind', async () => {
   const server = await openMisbehaving((socket) =>
     socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
   );
@@ -243,24 +243,27 @@ const CASES: readonly [
   ['while an address takes no connection', { url: 'http://192.0.2.1:9/' }],
   ['while the stream stands', {}],
 ];
-test.each(CASES)('ends immediately: %s', async (_name, { url, ...options }) => {
-  const server = await openMisbehaving(good);
-  const network = await openNetwork({}, NEVER_MS, openSecrets());
-  const stop = new AbortController();
-  const events: StreamEvent[] = [];
-  const following = followStream({
-    subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
-    ...streamOptions(network),
-    clock: systemClock(),
-    signal: stop.signal,
-    emit: (event) => events.push(event),
-    ...options,
-  });
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  stop.abort(new FleetError('interrupted', 'enough'));
-  await following;
-  const count = events.length;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(events).toHaveLength(count);
-  await network.close();
-});
+test.each(CASES)(
+  'an abort signal ends the subscription immediately: %s',
+  async (_name, { url, ...options }) => {
+    const server = await openMisbehaving(good);
+    const network = await openNetwork({}, NEVER_MS, openSecrets());
+    const stop = new AbortController();
+    const events: StreamEvent[] = [];
+    const following = followStream({
+      subscriptions: [{ topic: 't', url: new URL('/subscribe/t/', url ?? server.url) }],
+      ...streamOptions(network),
+      clock: systemClock(),
+      signal: stop.signal,
+      emit: (event) => events.push(event),
+      ...options,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    stop.abort(new FleetError('interrupted', 'enough'));
+    await following;
+    const count = events.length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(events).toHaveLength(count);
+    await network.close();
+  },
+);

@@ -36,7 +36,7 @@ function understateSize(workbook: Buffer): Buffer {
   return workbook;
 }
 
-test('reads a workbook whose only cell is in the last row and column', async () => {
+test('reads a workbook with a cell in the last row and column', async () => {
   const workbook = makeWorkbook(
     `<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='&#88;FD1048576'><v>1</v></c></row>`,
   );
@@ -116,7 +116,7 @@ describe('stays below the memory limit', () => {
 test.each<[string, () => Buffer]>([
   ['many cells', () => makeWorkbook(`<row>${'<c><v>1.5</v></c>'.repeat(30)}</row>`.repeat(90_000))],
   ['character references', () => makeWorkbook(cell, { texts: fill('<si>&#x20AC;</si>', 60 * MB) })],
-])('an abort signal ends the reading of a workbook with %s', async (_what, make) => {
+])('an abort signal stops reading a workbook with %s', async (_what, make) => {
   const { outcome } = await readInProcess(reader, make(), 300);
   expect(outcome).toBe('interrupted');
 });

@@ -125,7 +125,7 @@ async function withFleet(
 
 type Run = Awaited<ReturnType<typeof runFleet>>;
 
-test('an exported list has the same values when it is read again, in any format', async () => {
+test('an exported list is read back with the same values in any format', async () => {
   const folder = newFolder();
   await withFleet(async (fleet, run) => {
     const numRuns = isLong ? 2000 : 25;
@@ -182,7 +182,7 @@ const keptText = text.filter((value) => {
   return value.trim() !== '' && isKept.test(value.replace(/[\t\n]/g, '')) && !value.startsWith("'");
 });
 
-test('bicycles that are created from an exported list have the same texts', async () => {
+test('bicycles created from an exported list keep their field values', async () => {
   const folder = newFolder();
   const named = fc.tuple(bicycle, keptText, keptText).map(([fields, name, description]) => ({
     ...fields,

@@ -41,7 +41,7 @@ describe('CSV', () => {
   const quote = (text: string, always: boolean) =>
     always || /["\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-  test('CSV rows that fleet wrote are read with the same values and with their line numbers', async () => {
+  test('CSV rows that fleet wrote are read back with the same values', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(cell, cell), { maxLength: 6 }),
@@ -79,7 +79,7 @@ describe('CSV', () => {
     );
   });
 
-  test('reads any CSV text or rejects it, and the error names a line of the text', async () => {
+  test('errors in any CSV text refer to an existing line', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -128,7 +128,7 @@ describe('CSV', () => {
     ['a,b\u20281,2', '1: the header has line breaks in it, and no rows follow'],
   ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toContain(outcome));
 
-  test('keeps a DOS end-of-file character that is not at the end of the file', async () => {
+  test('keeps a DOS end-of-file character before the end of the file', async () => {
     const rows = await read('a,b\n1\x1A,2\x1A\n\n3,4\x1A\n');
     expect(rows.map((row) => row.kind === 'cells' && row.fields)).toEqual([
       { a: '1\x1A', b: '2\x1A' },
@@ -136,7 +136,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('keeps the line ends inside a quoted cell', async () => {
+  test('keeps the line endings inside a quoted cell', async () => {
     const rows = await read('a,b\r"1\r2","3\r\n4"\r"5\n6",7\r');
     expect(rows.map((row) => row.kind === 'cells' && row.fields)).toEqual([
       { a: '1\r2', b: '3\r\n4' },
@@ -152,7 +152,7 @@ describe('JSON', () => {
     { maxKeys: 4 },
   );
 
-  test('reads an array, JSON lines and consecutive indented objects in the same way', async () => {
+  test('reads JSON arrays, JSON lines and consecutive objects in the same way', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(object, { maxLength: 5 }),
@@ -212,7 +212,7 @@ describe('JSON', () => {
     ['{"__proto__":1,"__proto__":2}', '1: the key "__proto__" appears twice'],
     ['[{"a":[{"b":1},{"b":1}]},{"a":{"a":"a"}}]', '2 rows'],
     [`[{"a":${'['.repeat(500)}${']'.repeat(500)}}]`, '1: JSON nested deeper than 500 levels'],
-  ])('the outcome of %j is "%s"', async (text, outcome) => {
+  ])('reading %j results in "%s"', async (text, outcome) => {
     expect(await outcomeOf(text)).toBe(outcome);
   });
 });

@@ -54,7 +54,7 @@ describe('texts', () => {
     expect(await cellOf(`<c t="inlineStr">${inline}</c>`)).toBe(text);
   });
 
-  test('keeps texts that look like numbers, booleans or dates', async () => {
+  test('keeps strings that look like numbers, booleans or dates', async () => {
     const words = ['null', '-1', '=1+1', '1e5', '00123', 'TRUE', '12345678901234567890'];
     const cells = words.map((word) => `<c t="inlineStr"><is><t>${word}</t></is></c>`);
     expect(await cellsOf(`<row>${cells.join('')}</row>`)).toEqual([words]);
@@ -84,7 +84,7 @@ describe('texts', () => {
     expect(await cellsOf('<row><c>\n <v/> </c></row>')).toEqual([]);
   });
 
-  test('refuses a cell that refers to a missing shared text', async () => {
+  test('refuses a cell that refers to a missing shared string', async () => {
     const error = await errorOf(cellsOf('<row><c t="s"><v>1</v></c></row>', { texts: '<si/>' }));
     expect(error).toContain('cell A1 refers to a text that does not exist');
   });
@@ -185,7 +185,7 @@ describe('numbers', () => {
     expect(await cellsOf(row)).toEqual([['true', 'false']]);
   });
 
-  test('refuses text cells when their number format changes or hides them', async () => {
+  test('refuses text cells whose number format changes or hides the text', async () => {
     const cell = '<c t="inlineStr" s="1"><is><t>42</t></is></c>';
     for (const code of ['"AB-"@', ';;;'])
       expect(await errorOf(cellOf(cell, { formats: [code] }))).toContain('A1: "42" (its number');
@@ -211,7 +211,7 @@ describe('dates', () => {
     expect(await cellOf(`<c s="1"><v>${stored}</v></c>`, { formats: [code] })).toBe(text);
   });
 
-  test('counts dates from 1904 when the workbook says so', async () => {
+  test('calculates dates from 1904 when the workbook uses that epoch', async () => {
     const options = { formats: ['yyyy-mm-dd'], isFrom1904: true };
     expect(await cellOf('<c s="1"><v>44620</v></c>', options)).toBe('2026-03-01');
   });
@@ -250,7 +250,7 @@ describe('formulas and errors', () => {
     expect(await cellsOf(row)).toEqual([['2', 'ab', null, '3']]);
   });
 
-  test('one error names all formulas without a stored result and all error cells', async () => {
+  test('one error lists all error cells and all formulas without a stored result', async () => {
     const cell = (reference: string, type: string, inner: string) =>
       `<c r="${reference}"${type}>${inner}</c>`;
     const rows = `<row r="7">${cell('B7', ' t="e"', '<v>#N/A</v>')}${cell('D7', '', '<f>1+1</f><v></v>')}${cell('E7', '', '<f>1+1</f>')}</row>`;
@@ -267,7 +267,7 @@ describe('formulas and errors', () => {
       );
   });
 
-  test('the error names ten cells and counts the others', async () => {
+  test('the error lists ten cells and the number of remaining cells', async () => {
     const cells = '<c t="e"><v>#REF!</v></c>'.repeat(13);
     const error = await errorOf(cellsOf(`<row>${cells}</row>`));
     expect(error).toContain('J1: #REF! and 3 more');
@@ -276,19 +276,19 @@ describe('formulas and errors', () => {
 });
 
 describe('rows and cells', () => {
-  test('reads cells and rows that do not state their position', async () => {
+  test('reads rows and cells without an explicit position', async () => {
     const sheet = await read(
       makeWorkbook(`<row/><row><c><v>1</v></c><c/><c r="D2"><v>4</v></c><c><v>5</v></c></row>`),
     );
     expect(sheet.rows).toEqual([{ row: 2, cells: ['1', null, null, '4', '5'] }]);
   });
 
-  test('reads cell positions in single quotes and with XML character references', async () => {
+  test('reads cell positions with single quotes or XML character references', async () => {
     const sheet = await read(makeWorkbook(`<row r='3'><c r='&#66;3'><v>1</v></c></row>`));
     expect(sheet.rows).toEqual([{ row: 3, cells: [null, '1'] }]);
   });
 
-  test('reads a sheet whose XML has another namespace prefix', async () => {
+  test('reads a sheet whose XML uses a different namespace prefix', async () => {
     const xml = `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1"><x:c r="A1"><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>`;
     const sheet = await read(zipParts(workbookParts({ sheets: [{ xml }] })));
     expect(sheet.rows).toEqual([{ row: 1, cells: ['1'] }]);
@@ -307,8 +307,8 @@ describe('rows and cells', () => {
   });
 });
 
-describe('workbooks that other programs wrote', () => {
-  test('reads cells whose built-in number format is given by its number', async () => {
+describe('workbooks written by other programs', () => {
+  test('reads cells that refer to a built-in number format by ID', async () => {
     const ids = [1, 2, 4, 10, 11, 14, 22, 44, 49];
     const cells = ids.map((_id, index) => `<c s="${index}"><v>46082</v></c>`);
     const styles = ids.map((id) => `<xf numFmtId="${id}"/>`);
@@ -322,7 +322,7 @@ describe('workbooks that other programs wrote', () => {
     ]);
   });
 
-  test('refuses a built-in number format that depends on the language', async () => {
+  test('refuses a built-in number format that depends on the locale', async () => {
     const parts = {
       'xl/styles.xml': '<styleSheet><cellXfs><xf numFmtId="30"/></cellXfs></styleSheet>',
     };
@@ -337,7 +337,7 @@ describe('workbooks that other programs wrote', () => {
     expect(await cellsOf(row, { texts, formats })).toEqual([['Ada', 'Ada', 'true']]);
   });
 
-  test('reads a strict OOXML workbook with other folders, other letter case in names, and UTF-16', async () => {
+  test('reads a strict OOXML workbook with unusual part names and UTF-16 encoding', async () => {
     const type = 'http://purl.oclc.org/ooxml/officeDocument/relationships';
     const sheet = `<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`;
     const bytes = zipParts({
@@ -412,11 +412,11 @@ describe('sheets', () => {
     ['berlin', '4'],
     ['Notes', '1'],
     ['OLD', '3'],
-  ])('reads the sheet that --sheet %s names', async (sheet, value) => {
+  ])('reads the sheet that --sheet %s selects', async (sheet, value) => {
     expect((await read(bytes, { sheet })).rows).toEqual([{ row: 1, cells: [value] }]);
   });
 
-  test('suggests a sheet when --sheet names an unknown one, and lists all sheets', async () => {
+  test('suggests an existing sheet when the --sheet value is unknown', async () => {
     expect(await errorOf(read(bytes, { sheet: 'Berlinn' }))).toContain(
       'unknown sheet "Berlinn" | did you mean "Berlin"? sheets: Notes, Fleet, Old, Berlin',
     );
@@ -448,13 +448,13 @@ describe('hidden rows', () => {
     `<row r="9" hidden="1"><c t="e"><v>#N/A</v></c></row>`,
   ].join('');
 
-  test('refuses a sheet with hidden rows and prints their numbers', async () => {
+  test('refuses a sheet with hidden rows and prints their row numbers', async () => {
     const error = await errorOf(cellsOf(rows));
     expect(error).toContain('has hidden rows: rows 3-5, 9 |');
     expect(error).toContain('--hidden-rows take or --hidden-rows skip');
   });
 
-  test('--hidden-rows skip leaves hidden rows out', async () => {
+  test('--hidden-rows skip skips hidden rows', async () => {
     const sheet = await read(makeWorkbook(rows), { hiddenRows: 'skip' });
     expect(sheet.rows.map(({ row }) => row)).toEqual([1, 7]);
   });
@@ -512,13 +512,13 @@ describe('files that are not workbooks', () => {
       zipParts(workbookParts({ sheets: [], parts: { 'xl/workbook.xml': '<document/>' } })),
       'not a workbook',
     ],
-  ])('refuses %s and names the kind of file', async (_what, bytes, reason) => {
+  ])('refuses %s and describes the file type', async (_what, bytes, reason) => {
     const error = await errorOf(read(bytes));
     expect(error).toContain(reason);
     expect(error).toContain('save it as .xlsx');
   });
 
-  test('refuses a workbook when a part of it has an unknown encoding', async () => {
+  test('refuses a workbook when one of its parts has an unknown encoding', async () => {
     const xml = '<?xml version="1.0" encoding="iso-8859-1"?><worksheet/>';
     const bytes = zipParts(workbookParts({ sheets: [{ xml }] }));
     expect(await errorOf(read(bytes))).toContain('encoding "iso-8859-1"');
@@ -529,14 +529,14 @@ describe('files that are not workbooks', () => {
     expect(await errorOf(read(bytes))).toContain('two entries named');
   });
 
-  test('does not read a workbook when its abort signal was set before', async () => {
+  test('does not read a workbook when the abort signal is already set', async () => {
     const signal = AbortSignal.abort(new Error('interrupted'));
     await expect(readWorkbook(makeWorkbook(''), 'fleet.xlsx', { signal })).rejects.toThrow(
       'interrupted',
     );
   });
 
-  test('refuses a workbook when a part of it has a wrong checksum', async () => {
+  test('refuses a workbook when one of its parts has a wrong checksum', async () => {
     const bytes = makeWorkbook('<row><c><v>1</v></c></row>');
     const at = bytes.lastIndexOf(Buffer.from('PK\u0001\u0002'));
     bytes.writeUInt32LE(1, at + 16);

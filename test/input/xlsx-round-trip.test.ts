@@ -116,14 +116,14 @@ const TEXTS = [
   '',
 ];
 
-describe('a value that fleet wrote into a workbook', () => {
-  test('a value that fleet wrote into a workbook is read back unchanged for unusual texts and numbers', async () => {
+describe('a workbook round trip', () => {
+  test('unusual strings and numbers are unchanged after a workbook round trip', async () => {
     const texts = TEXTS.map((text) => JSON.stringify({ name: text, note: [text], other: 1 }));
     await expectRoundTrip(texts);
     await expectRoundTrip(NUMBERS.map((number) => `{"name":"x","charge":${number}}`));
   });
 
-  test('a value that fleet wrote into a workbook is read back unchanged for random rows', async () => {
+  test('random rows are unchanged after a workbook round trip', async () => {
     const value = fc.oneof(
       fc.constantFrom(...TEXTS.map((text) => JSON.stringify(text))),
       fc.constantFrom(...NUMBERS, 'null', 'true', 'false'),
@@ -166,11 +166,11 @@ describe('xlsxCellText', () => {
     ['{"a":[1.50]}', '{"a":[1.50]}'],
     ['"a\\r\\nb\\tc\\u0000"', 'a\r\nb\tc␀'],
     ['"2026-07-01T06:30:00Z"', '2026-07-01T06:30:00Z'],
-  ])('returns the right kind of cell for %s', (json, text) => {
+  ])('returns the right cell type for %s', (json, text) => {
     expect(xlsxCellText(readExact(json), 'name', BERLIN)).toBe(text);
   });
 
-  test('writes a very long number as text, without delay', () => {
+  test('quickly writes a very long number as text', () => {
     const number = `1.${'0'.repeat(1_000_000)}1`;
     expect(xlsxCellText(readExact(number), 'charge', BERLIN)).toBe(number.slice(0, 32_767));
   });
@@ -183,7 +183,7 @@ describe('xlsxCellText', () => {
     ['2026-07-01T00:00:00+02:00', '2026-07-01T00:00:00'],
     ['2026-07-01T06:30:00.250Z', '2026-07-01T08:30:00.250'],
     ['1850-01-01T00:00:00Z', '1850-01-01T00:00:00Z'],
-  ])("writes the local time of %s with the time zone's offset at that time", (time, text) => {
+  ])('converts %s to local time with the UTC offset at that time', (time, text) => {
     expect(xlsxCellText(time, 'created', BERLIN)).toBe(text);
   });
 });
@@ -191,7 +191,7 @@ describe('xlsxCellText', () => {
 describe('-o xlsx', () => {
   const rows = ['{"name":"Ada","created":"2026-07-01T06:30:00Z"}', '{"name":"B","created":null}'];
 
-  test('writes numbers as number cells and texts as text cells', async () => {
+  test('writes numbers as number cells and strings as text cells', async () => {
     const { bytes } = await write([
       '{"charge":100.0,"name":"=1+1"}',
       '{"charge":67.20,"name":"0042"}',
@@ -206,7 +206,7 @@ describe('-o xlsx', () => {
     expect(sheet).toContain('<ignoredError sqref="A1:B4" numberStoredAsText="1"/>');
   });
 
-  test('fits the columns to their content, within limits', async () => {
+  test('fits the column widths to the content up to a limit', async () => {
     const { bytes } = await write([
       `{"a":1,"wide":"${'東'.repeat(10)}","lines":"one\\nline of thirty characters here","long":"${'x'.repeat(300)}"}`,
     ]);
@@ -216,7 +216,7 @@ describe('-o xlsx', () => {
     expect(widths).toEqual([8, 22, 32, 60]);
   });
 
-  test('the header row has a filter and stays visible', async () => {
+  test('the header row is frozen and has a filter', async () => {
     const { bytes } = await write(rows);
     const sheet = sheetXml(bytes);
     expect(sheet).toContain('</sheetData><autoFilter ref="A1:B3"/>');
@@ -225,7 +225,7 @@ describe('-o xlsx', () => {
     expect(workbook).toContain("'bicycles'!$A$1:$B$3</definedName>");
   });
 
-  test('the header of a column of times names the time zone', async () => {
+  test('the header of a time column includes the time zone', async () => {
     const { bytes } = await write(rows);
     const [header, first] = await read(bytes);
     expect(header?.cells).toEqual(['name', 'created (Europe/Berlin)']);
@@ -234,12 +234,12 @@ describe('-o xlsx', () => {
     expect(utc[1]?.cells).toEqual(['Ada', '2026-07-01T06:30:00']);
   });
 
-  test('--no-headers leaves out the header', async () => {
+  test('--no-headers omits the header', async () => {
     const { bytes } = await write(rows, { hasHeader: false });
     expect((await read(bytes)).map(({ cells }) => cells[0])).toEqual(['Ada', 'B']);
   });
 
-  test('one notice counts the numbers that were written as text', async () => {
+  test('one notice reports how many numbers were written as text', async () => {
     const { notices } = await write([
       '{"serial":12345678901234567890,"charge":1e400}',
       '{"serial":1.50}',
@@ -250,7 +250,7 @@ describe('-o xlsx', () => {
     ]);
   });
 
-  test('one notice names the texts that were cut', async () => {
+  test('one notice lists the truncated strings', async () => {
     const long = JSON.stringify('x'.repeat(32_768));
     const { notices } = await write([`{"name":"a","note":${long}}`, `{"name":${long}}`]);
     expect(notices).toEqual([

@@ -110,14 +110,14 @@ describe('readExact', () => {
     );
   });
 
-  it('treats `__proto__` as an ordinary key, and uses the last of two equal keys', () => {
+  it('accepts `__proto__` as a key and keeps the last of duplicate keys', () => {
     const read = readExact('{"__proto__":{"polluted":1.0},"a":1,"a":2}');
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
     expect(Object.keys(read as object)).toEqual(['__proto__', 'a']);
     expect(writeJson(read)).toBe('{"__proto__":{"polluted":1.0},"a":2}');
   });
 
-  it('reads values that are nested to any depth', () => {
+  it('reads values at any nesting depth', () => {
     expect(Array.isArray(readExact(`${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`))).toBe(true);
   });
 });
@@ -131,7 +131,7 @@ describe('parseJson', () => {
     }
   };
 
-  it('returns the same as JSON.parse up to its depth limit', () => {
+  it('returns the same values as JSON.parse up to the depth limit', () => {
     const deep = `${'['.repeat(DEPTH_LIMIT)}${']'.repeat(DEPTH_LIMIT)}`;
     for (const text of [
       'null',
@@ -155,7 +155,7 @@ describe('parseJson', () => {
     });
   });
 
-  it('rejects a text with more values than the memory limit allows', () => {
+  it('rejects JSON with more values than the memory limit allows', () => {
     expect(thrownBy(`[${'{},'.repeat(4_000_000)}1]`)).toMatchObject({ kind: 'values' });
     expect(thrownBy(`["${'{},'.repeat(4_000_000)}",1]`)).toHaveLength(2);
   });
@@ -180,7 +180,7 @@ describe('parseJson', () => {
     expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain('secret');
   });
 
-  it('recognizes every prefix of a JSON text as truncated on every JavaScript engine', () => {
+  it('recognizes every prefix of a JSON document as truncated', () => {
     const text =
       '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
     for (let end = 0; end < text.length; end++)
@@ -189,7 +189,7 @@ describe('parseJson', () => {
 });
 
 describe('splitArray', () => {
-  it('splits an array into the unchanged texts of its elements', () => {
+  it('splits an array into the unchanged JSON text of its elements', () => {
     const text = ' [ 1.50 ,{"a":\n[1, 2]} , "]\\"," ,[]]';
     expect(splitArray(text, 1)).toEqual({
       texts: ['1.50', '{"a":\n[1, 2]}', '"]\\","', '[]'],

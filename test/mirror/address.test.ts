@@ -64,7 +64,7 @@ test.each([
   ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
-])('rejects the mirror URL %s and does not quote a possible password', (text, reason) => {
+])('rejects the mirror URL %s without quoting a possible password', (text, reason) => {
   const parsed = parseMirrorAddress(text);
   expect('reason' in parsed && parsed.reason).toMatch(reason);
   expect(JSON.stringify(parsed)).not.toContain('s3cr');
@@ -72,7 +72,7 @@ test.each([
 
 const home = newFolder();
 
-test('prefers the values of the URL to those of the service file, and the service file to the environment', async () => {
+test('prefers the URL to the service file, and the service file to the environment', async () => {
   writeFileSync(
     join(home, '.pg_service.conf'),
     '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n',
@@ -162,7 +162,7 @@ test.each([
   });
 });
 
-test('rejects a service whose settings are on one line without repeating them', async () => {
+test('rejects a service with all settings on one line', async () => {
   const file = join(home, 'one-line.conf');
   writeFileSync(file, '[fleet]\nhost=db.example.com port=5432 password=S3-cret\n');
   const reading = readConnection('postgres://', {

@@ -44,7 +44,7 @@ describe.each(engines)('%s', (kind, newText) => {
   };
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
-  test('stores exact values, and a write replaces the row that has the same key', async () => {
+  test('stores exact values and replaces the row with the same key', async () => {
     const database = await openThings(await newText());
     const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
     await database.write('things', COLUMNS, [
@@ -71,7 +71,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
   });
 
-  test('combines several writes of a table into one transaction and keeps the rows of each write', async () => {
+  test('runs several writes to a table in one transaction', async () => {
     const database = await openThings(await newText());
     await database.transaction(async () => {
       for (const name of ['first', 'second'])
@@ -82,17 +82,17 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
   });
 
-  test('writes the next rows after the database rejected earlier ones', async () => {
+  test('accepts new rows after the database has rejected earlier rows', async () => {
     const database = await openThings(await newText());
     const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
     await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
-      /the database says: .*(unique|duplicate)/i,
+      /the database reported an error: .*(unique|duplicate)/i,
     );
     await database.write('things', ['id', 'name'], [[3, 'y']]);
     expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
   });
 
-  test('commits a transaction completely or not at all, and runs several transactions one after the other', async () => {
+  test('rolls back a failed transaction and commits the next one', async () => {
     const database = await openThings(await newText());
     const failing = database.transaction(async () => {
       await database.write('things', ['id'], [[1]]);
@@ -107,7 +107,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id from things')).toEqual([{ id: 2 }]);
   });
 
-  test('reads many rows in chunks between other calls, and can stop early', async () => {
+  test('reads many rows in chunks and can stop early', async () => {
     const database = await openThings(await newText());
     const rows = Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]);
     await database.write('things', ['id', 'name'], rows);
@@ -128,7 +128,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await database.write('things', ['id'], [[20_000]]);
   });
 
-  test('a reader cannot change the database, and an invalid query is a usage error', async () => {
+  test('a reader cannot change the database', async () => {
     const text = await newText();
     const database = await openThings(text);
     const reader = await open(text, 'read');
@@ -180,7 +180,7 @@ describe.each(engines)('%s', (kind, newText) => {
     },
   );
 
-  test('a signal ends a running query, and its reason becomes the error', async () => {
+  test('an aborted query fails with the reason of the abort signal', async () => {
     const text = await newText();
     const abort = new AbortController();
     const database = await open(text, 'write', {}, abort.signal);
@@ -246,7 +246,7 @@ test.each([
   },
 );
 
-test('a signal ends the preparation of a connection, and its reason becomes the error', async () => {
+test('an aborted connection attempt fails with the reason of the abort signal', async () => {
   const silent = createServer(() => {});
   const abort = new AbortController();
   const text = `postgres://u@127.0.0.1:${await listenOn(silent)}/d?sslmode=disable`;
@@ -284,7 +284,7 @@ describe('a SQLite file', () => {
         await expect(open(`sqlite:${path}`, access)).rejects.toMatchObject({ kind: 'config' });
   });
 
-  test('a SQLite file is private, and so are its folder and the files beside it', async () => {
+  test('a SQLite file, its folder and its auxiliary files are private', async () => {
     const path = join(folder, 'own', 'fleet.db');
     const database = await openedDatabase(`sqlite:${path}`);
     await database.all('create table t (a int)');
@@ -293,7 +293,7 @@ describe('a SQLite file', () => {
     expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
-  test('a SQLite file is rejected when it is missing or is not a database', async () => {
+  test('rejects a SQLite file that is missing or is not a database', async () => {
     const path = join(folder, 'none.db');
     await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
       refusal('config', /there is no mirror at/),
@@ -304,7 +304,7 @@ describe('a SQLite file', () => {
     );
   });
 
-  test('a SQLite file causes a temporary error while another program has locked it', async () => {
+  test('a locked SQLite file causes a temporary error', async () => {
     const path = join(folder, 'busy.db');
     const first = await openedDatabase(`sqlite:${path}`);
     await first.all('create table t (a int)');
@@ -407,24 +407,19 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
       undefined,
       "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$",
     ],
-  ])(
-    'causes a retry after the temporary error %s (%s)',
-    async (_code, _name, setting, statement) => {
-      const text = await newPostgres();
-      const other = await openedDatabase(text);
-      await other.all('create table held (a int)');
-      const database = await openedDatabase(text);
-      if (setting !== undefined) await database.all(setting);
-      await other.transaction(async () => {
-        await other.all('lock table held');
-        await expect(database.all(statement)).rejects.toMatchObject(
-          refusal('network', / is busy: /),
-        );
-      });
-    },
-  );
+  ])('reports the error %s (%s) as temporary', async (_code, _name, setting, statement) => {
+    const text = await newPostgres();
+    const other = await openedDatabase(text);
+    await other.all('create table held (a int)');
+    const database = await openedDatabase(text);
+    if (setting !== undefined) await database.all(setting);
+    await other.transaction(async () => {
+      await other.all('lock table held');
+      await expect(database.all(statement)).rejects.toMatchObject(refusal('network', / is busy: /));
+    });
+  });
 
-  test('fleet disconnects from a PostgreSQL server when the reader stops before the last row', async () => {
+  test('closes the PostgreSQL connection when the reader stops early', async () => {
     const text = await newPostgres();
     const database = await open(text, 'read');
     const connections = () =>
@@ -440,7 +435,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test('a PostgreSQL server that cannot be reached causes exit 8, and a missing database causes exit 3', async () => {
+  test('exits with 8 when PostgreSQL is unreachable and with 3 when the database is missing', async () => {
     const url = await newPostgres();
     const hint = expect.stringMatching(/start the server/);
     const gone = { ...refusal('network', /cannot be reached/), hint };
@@ -456,7 +451,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
       'rows on their way, and a lock',
       (database) => database.write('things', ['id'], [[1]], ['id']),
     ],
-  ])('ends waiting commands with exit 8 when it stops: %s', async (_what, wait) => {
+  ])('waiting commands exit with 8 when PostgreSQL stops: %s', async (_what, wait) => {
     const text = await newPostgres();
     const other = await openedDatabase(text);
     await other.all('create table things (id integer primary key)');
@@ -477,7 +472,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
   });
 
-  test('a PostgreSQL server gets the password from PGPASSWORD or a password file, and no error quotes it', async () => {
+  test('reads the PostgreSQL password from PGPASSWORD or a password file', async () => {
     const url = new URL(await newPostgres());
     const database = await openedDatabase(url.href);
     await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
@@ -507,7 +502,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     }
   });
 
-  test('fleet finds a PostgreSQL server among several hosts, and a writer skips a read-only server', async () => {
+  test('connects to the first usable PostgreSQL server among several hosts', async () => {
     const url = await newPostgres();
     const { port, pathname } = new URL(url);
     const database = pathname.slice(1);

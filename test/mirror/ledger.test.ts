@@ -63,7 +63,7 @@ async function record(
   };
 }
 
-test('records the changes that messages and lists show', async () => {
+test('records the changes from messages and lists', async () => {
   const database = await openedMirror(await newSqlite());
   const at = '2026-11-21T12:00:20.000000Z';
   const told = (told: Told) => record(database, told);
@@ -98,7 +98,7 @@ test('records the changes that messages and lists show', async () => {
   ).toEqual([...['lock', '"https://x/1/"', 'null']]);
 });
 
-test('a deleted bicycle is restored by a newer message or a list, but not by a late message', async () => {
+test('a newer message or list restores a deleted bicycle', async () => {
   const database = await openedMirror(await newSqlite());
   const item = { uuid: UUID, ...MODIFIED };
   const late = await record(database, {
@@ -153,7 +153,7 @@ async function recordLeaving({
 }
 
 test.each([0, 60_000, -60_000])(
-  "orders a ride and its return by the service's time when the system clock is %i ms ahead",
+  'orders a ride and its return correctly when the system clock is %i ms ahead',
   async (aheadMs) => {
     const changes = await recordLeaving({
       state: 'available',
@@ -168,7 +168,7 @@ test.each([0, 60_000, -60_000])(
   },
 );
 
-test('does not record a ride within one second after its return', async () => {
+test('does not record the start of a short ride after its return', async () => {
   const changes = await recordLeaving({
     state: 'available',
     leftSeconds: 10.7,
@@ -181,7 +181,7 @@ test('does not record a ride within one second after its return', async () => {
   ]);
 });
 
-test('records no change of state when another operator takes over a bicycle in maintenance', async () => {
+test('does not record a state change when another operator takes over a bicycle in maintenance', async () => {
   const changes = await recordLeaving({
     state: 'in_maintenance',
     leftSeconds: 10.687,
@@ -190,7 +190,7 @@ test('records no change of state when another operator takes over a bicycle in m
   expect(changes).toEqual([]);
 });
 
-test('keeps the rows of bicycles in memory between batches until another writer changes the table', async () => {
+test('caches bicycle rows until another writer changes the table', async () => {
   const database = await openedMirror(await newSqlite());
   const ledger = new Ledger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };

@@ -77,7 +77,7 @@ logfile = ${log}
 }
 
 test.runIf(canRun)(
-  'every mirror command works through PgBouncer, and other programs can write through it as well',
+  'every mirror command works through PgBouncer',
   async () => {
     const to = await startBouncer((await postgres?.[1]()) ?? '');
     const env = {

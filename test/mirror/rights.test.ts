@@ -50,7 +50,9 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await query('postgres', '--allow-superuser')).toMatchObject({ code: 0 });
     expect(await query(plain)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/the database says: permission denied for function/),
+      stderr: expect.stringMatching(
+        /the database reported an error: permission denied for function/,
+      ),
     });
   });
 
@@ -67,7 +69,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await takeLease(database, newWriter())).toBeUndefined();
   });
 
-  test('only one writer remains when several create a mirror at the same time', async () => {
+  test('only one writer remains when several processes create a mirror at the same time', async () => {
     const to = await newText();
     const leases = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -88,7 +90,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await database.all('select organization from writers')).toEqual([{ organization: 'o' }]);
   });
 
-  test('the reported age of a mirror is the age of its data when the database delays a batch', async () => {
+  test('a mirror reports the age of its data, even when a batch is delayed', async () => {
     const to = await newText();
     const database = await openedDatabase(to);
     await prepare(database, baseUrl);

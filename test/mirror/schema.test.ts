@@ -38,7 +38,7 @@ const engines = useEngines();
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
-  test('the schema is upgraded once, and a mirror belongs to one service', async () => {
+  test('upgrades the schema once and ties the mirror to one service', async () => {
     const database = await openedDatabase(await newDatabase());
     expect(await readSchema(database)).toBeUndefined();
     await migrate(database);
@@ -52,7 +52,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('no index of the bicycles table contains a column that position updates change', async () => {
+  test('position updates do not change any indexed column of the bicycles table', async () => {
     const database = await openedMirror(await newDatabase());
     const sql = kind === 'sqlite' ? 'sql FROM sqlite_master' : 'indexdef AS sql FROM pg_indexes';
     const indexes = await database.all(
@@ -67,7 +67,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('rejects a newer schema, and a database that contains other tables', async () => {
+  test('rejects a newer schema and a database with other tables', async () => {
     const database = await openedMirror(await newDatabase());
     await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
     await expect(migrate(database)).rejects.toThrow(
@@ -80,7 +80,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('the views show the current fleet, the duration of states, rentals and silent bicycles', async () => {
+  test('the views show the current fleet, state durations, rentals and silent bicycles', async () => {
     const database = await openedMirror(await newDatabase());
     await database.write('bicycles', BICYCLE_COLUMNS, [
       rowOf(UUID, {
@@ -183,7 +183,7 @@ test.each([
 });
 
 test.runIf(engines.length > 1)(
-  'the upgrade partitions the PostgreSQL history by month, completely or not at all',
+  'the upgrade atomically partitions the PostgreSQL history by month',
   async () => {
     const database = await openedDatabase((await engines[1]?.[1]()) ?? '');
     await makeOld(database);

@@ -10,7 +10,7 @@ import { openedDatabase, useEngines } from '../support/mirror.js';
 const writer: Writer = { owner: randomUUID(), host: 'here', pid: 1, organizations: ['a', 'b'] };
 
 describe.each(useEngines())('%s', (_kind, newText) => {
-  test('a writer does not add its first batch when the database was restored from an older backup after the writer read it', async () => {
+  test('does not write the first batch to a database restored from an older backup', async () => {
     const database = await openedDatabase(await newText());
     await prepare(database, new URL('https://service.test/'));
     await takeLease(database, writer);

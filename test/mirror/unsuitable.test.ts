@@ -36,7 +36,7 @@ async function createBeside(to: string, options: string): Promise<string> {
 }
 
 describe.each(postgres)('%s', (_kind, newText) => {
-  test('refuses a database with another encoding at the start with exit 3', async () => {
+  test('refuses a database with an unsupported encoding and exits with 3', async () => {
     const to = await createBeside(await newText(), "encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'");
     for (const verb of ['once', 'run'])
       expect(
@@ -47,7 +47,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
       });
   });
 
-  test('accepts a database with the encoding SQL_ASCII', async () => {
+  test('accepts a database with SQL_ASCII encoding', async () => {
     const to = await createBeside(
       await newText(),
       "encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'",
@@ -72,7 +72,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     });
   });
 
-  test('ends at once when the server is read-only, or the role may not write', async () => {
+  test('ends at once when the server is read-only or the role lacks write permission', async () => {
     const to = await newText();
     await makeMirror(to, { sandbox: sandbox() });
     const env = await environment();
@@ -138,7 +138,7 @@ async function runAsOther(args: string[], env: NodeJS.ProcessEnv): Promise<RunRe
 }
 
 describe.runIf(process.platform === 'linux')('a SQLite file that cannot be written', () => {
-  test('reads a SQLite file that cannot be written without creating files beside it', async () => {
+  test('reads a read-only SQLite file without creating other files', async () => {
     const { folder, to } = await makeSealed(0o555);
     expect(readdirSync(folder)).toEqual(['fleet.db']);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };
@@ -152,7 +152,7 @@ describe.runIf(process.platform === 'linux')('a SQLite file that cannot be writt
   test.each([
     ['a folder that can be written', 0o777],
     ['a sealed folder', 0o555],
-  ])('ends `mirror once` at once with exit 10 in %s', async (_what, folderMode) => {
+  ])('`mirror once` immediately exits with 10 in %s', async (_what, folderMode) => {
     const { folder, to } = await makeSealed(folderMode);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };
     const run = await runAsOther(['mirror', 'once', '--to', to], env);

@@ -247,7 +247,7 @@ async function linkOf(uuid: string): Promise<unknown> {
 const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
 const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
 
-test('within five minutes, reads a link that a message omitted, also after a comparison', async () => {
+test('reads an omitted link within five minutes', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -262,7 +262,7 @@ test('within five minutes, reads a link that a message omitted, also after a com
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('after a kill and a restart, reads the link that the last message omitted', async () => {
+test('reads the links that messages omit, also after the writer was killed', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -273,7 +273,7 @@ test('after a kill and a restart, reads the link that the last message omitted',
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
-test('compares a link that a message omitted during a long read of the list when that read has ended', async () => {
+test('reads the links that messages omit after a long list read', async () => {
   const service = openService();
   const mirror = await openWriter(service, 0);
   const before = mirror.ask();
@@ -302,7 +302,7 @@ test('a list that was requested before the connection broke does not end a gap',
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
-test('extends a gap to the time when a change was reversed, because neither change is visible', async () => {
+test('extends a gap to the time when an invisible change was reversed', async () => {
   const { service, mirror } = await begin();
   await mirror.lose(100);
   service.change('a', 'lost', 100.5);
@@ -318,7 +318,7 @@ test('extends a gap to the time when a change was reversed, because neither chan
   expect(await gaps()).toEqual([{ started: utc(100), ended: utc(105) }]);
 });
 
-test('records a gap from the first message that is older than the list to the state in the list', async () => {
+test('records a gap when a message is older than the list', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const [first, second] = [

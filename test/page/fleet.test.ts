@@ -64,7 +64,7 @@ describe('clusters on the page', () => {
     expect(gathered.points).toHaveLength(points);
   });
 
-  test('clusters on the page contain every bicycle with a position once at every zoom level', () => {
+  test('clusters on the page contain every bicycle with a position exactly once', () => {
     const places = Array.from({ length: 4_000 }, (_, index) => ({
       longitude: ((index * 37.7) % 360) - 180,
       latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
@@ -136,7 +136,7 @@ test('one view contains the bicycles on both sides of the date line', () => {
   expect(placesOf(inView(fleet.all, { ...view, west: -0.01, east: 0.01 }))).toEqual([0, 1]);
 });
 
-test('filters bicycles, and sorts them with empty values last in both directions', () => {
+test('filters bicycles and sorts empty values last in both directions', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
   const fleet = fleetOf(
     charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })),
@@ -152,7 +152,7 @@ test('filters bicycles, and sorts them with empty values last in both directions
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
-test('rows that arrive later add bicycles and update the known ones', () => {
+test('rows that arrive later add and update bicycles', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
     rowOf({
@@ -174,7 +174,7 @@ test('rows that arrive later add bicycles and update the known ones', () => {
   expect([fleet.all.length, fleet.byUuid.size]).toEqual([299, 299]);
 });
 
-test('groups bicycles like `bicycles stats`, and moves silent bicycles to other groups as time passes', () => {
+test('groups bicycles in the same way as `bicycles stats`', () => {
   const fleet = fleetOf([
     { state_of_charge: 100 },
     { state_of_charge: '9.9' },
@@ -200,7 +200,7 @@ test('keeps a UUID of any length', () => {
   expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });
 
-test('the sum of the counts of all states is the number of bicycles', () => {
+test('the state counts add up to the number of bicycles', () => {
   const count = 70_000;
   const places = Array.from({ length: count }, (_, index) => ({
     state: `s${index}`,
@@ -218,7 +218,7 @@ test('the sum of the counts of all states is the number of bicycles', () => {
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
-test('sends many bicycles in parts, including a field that only one of the last bicycles has', async () => {
+test('sends many bicycles in chunks without losing rare fields', async () => {
   const bicycles: { uuid: string; name: string; late?: string }[] = Array.from(
     { length: 2_500 },
     (_, index) => ({ uuid: `u${index}`, name: `n${index}` }),

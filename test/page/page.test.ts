@@ -95,7 +95,7 @@ function expectQuiet(
   expect(requests.filter((url) => !isOwn(url))).toEqual([]);
 }
 
-describe('a page that is opened from disk', () => {
+describe('a page opened from disk', () => {
   let shared: OpenedPage | undefined;
   /** One page for all tests that do not change it, because drawing takes most of their time. */
   const open = async (context: TestContext) => {
@@ -334,7 +334,7 @@ describe('a page that is opened from disk', () => {
     await soon(fragment).toBe('');
   });
 
-  test('opens with the filter of its address, and the wall view shows complete names of states', async (context) => {
+  test('applies the filter from the URL and shows complete state names', async (context) => {
     const address = `${await draw('shared.html')}#state=in_maintenance`;
     const { page, context: own } = await openPage(chromium(context), address, { width: 1920 });
     const count = bicycles().filter(({ state }) => state === 'in_maintenance').length;
@@ -345,7 +345,7 @@ describe('a page that is opened from disk', () => {
     await own.close();
   });
 
-  test('shows the names of towns only after the land below them was drawn', async (context) => {
+  test('draws the land before it shows town names', async (context) => {
     const browser = chromium(context);
     const own = await browser.newContext({ viewport: { width: 1090, height: 480 } });
     // A busy machine: the worker that cuts the land into tiles answers late.
@@ -425,7 +425,7 @@ describe('a page that is opened from disk', () => {
     expect(await page.locator('#attribution').textContent()).toContain('towns: Natural Earth');
   });
 
-  test('contains the archive of --tiles, in light and dark, and sends no requests', async (context) => {
+  test('embeds the --tiles archive and does not send any requests', async (context) => {
     const path = join(folder, 'city.pmtiles');
     writeFileSync(path, makeArchive('© <a href="https://x.example">Mappers</a>'));
     for (const scheme of ['light', 'dark'] as const) {
@@ -450,7 +450,7 @@ describe('a page that is opened from disk', () => {
     }
   });
 
-  test('allows requests only to the server of --tiles and names the source of the tiles', async (context) => {
+  test('allows requests only to the --tiles server and credits the tile source', async (context) => {
     const { url: origin, asked } = await openServer((response) => {
       response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
       response.end(Buffer.from(TILE, 'base64'));
@@ -497,7 +497,7 @@ async function holdHalo(page: Page, change: () => void): Promise<void> {
   await page.evaluate('delete performance.now');
 }
 
-test('a served page updates in every tab, survives a reload, and shows gaps and the end', async (context) => {
+test('a served page updates every tab and survives a reload', async (context) => {
   const chrome = chromium(context);
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const served = startFleet(['map', '--serve', '0'], { env });
@@ -568,7 +568,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
   await first.context.close();
 });
 
-test('a tab whose connection breaks continues after the last received update, without duplicates', async (context) => {
+test('a tab that loses its connection resumes after the last received update', async (context) => {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
   const nothing = {
     rows: [],
@@ -603,7 +603,7 @@ test('a tab whose connection breaks continues after the last received update, wi
   await own.close();
 });
 
-test('the header shows as much of the reason of a lost connection as fits, and ends it with an ellipsis', async (context) => {
+test('the header truncates a long reason for a lost connection', async (context) => {
   const reason = 'the service refused the push channel of this organization with 503';
   const link = { state: 'lost', sinceMs: 0, message: reason, gaps: 0, total: null } as const;
   const nothing = { rows: [], alerts: null, note: null, atMs: Date.now() };
@@ -633,7 +633,7 @@ test('the header shows as much of the reason of a lost connection as fits, and e
   await own.close();
 });
 
-test('a served page loads the tiles of its archive from fleet', async (context) => {
+test('a served page loads its archived tiles through fleet', async (context) => {
   const path = join(folder, 'served.pmtiles');
   writeFileSync(path, makeArchive('Mappers'));
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
@@ -651,7 +651,7 @@ test('a served page loads the tiles of its archive from fleet', async (context) 
   expect((await served.stop()).code).toBe(130);
 });
 
-test('refuses a file of --tiles that cannot be read or is not an archive', async () => {
+test('refuses a --tiles file that cannot be read or is not an archive', async () => {
   const path = join(folder, 'wrong.pmtiles');
   writeFileSync(path, 'not tiles '.repeat(20));
   for (const [file, reason] of [

@@ -63,7 +63,7 @@ test.each([
   await page.close();
 });
 
-test('the report prints on A4 paper, and nothing is wider than the paper', async (context) => {
+test('the report fits the width of A4 paper when it is printed', async (context) => {
   const page = await browser(context).newPage({ colorScheme: 'dark' });
   await page.goto(pathToFileURL(file).href);
   await page.emulateMedia({ media: 'print' });

@@ -93,13 +93,13 @@ test.each(INSTANCES)(
   },
 );
 
-describe('the search for short tours', () => {
-  test('the search for tours returns the same tours for the same bicycles', () => {
+describe('the tour search', () => {
+  test('the tour search returns the same tours for the same bicycles', () => {
     const problem = { ...planar(scattered(60, 5000)), vans: 3, capacity: 25 };
     expect(solveTours(problem)).toEqual(solveTours(problem));
   });
 
-  test('the search for tours stops after a time limit in place of a number of steps', () => {
+  test('the tour search can stop after a time limit instead of a number of steps', () => {
     const problem = { ...planar(scattered(200, 5000)), vans: 2 };
     let calls = 0;
     const elapsed = () => {
@@ -111,7 +111,7 @@ describe('the search for short tours', () => {
     expect(tours.flat()).toHaveLength(200);
   });
 
-  test('the search for tours regularly yields to other work and reports its progress', () => {
+  test('the tour search yields regularly and reports its progress', () => {
     const search = searchTours({ ...planar(scattered(300, 5000)), vans: 2 });
     const shares: number[] = [];
     for (let step = search.next(); step.done !== true && shares.length < 20; step = search.next())
@@ -120,7 +120,7 @@ describe('the search for short tours', () => {
     expect(shares).toEqual(shares.toSorted((a, b) => a - b));
   });
 
-  test('uses the different travel times of the two directions of a street', () => {
+  test('uses different travel times for the two directions of a street', () => {
     // A ring of ten stops: each leg is short in one direction and long in the other.
     const problem = planar(scattered(10, 1000));
     const size = problem.stops + 2;
@@ -133,7 +133,7 @@ describe('the search for short tours', () => {
     expect(legMetres(problem, 3, 1)).toBe(10);
   });
 
-  test('tours stay within the hours and leave out as few stops as possible', () => {
+  test('tours stay within the time limit and omit as few stops as possible', () => {
     const problem = {
       ...planar(scattered(80, 10_000)),
       vans: 2,

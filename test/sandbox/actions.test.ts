@@ -82,7 +82,7 @@ test.each(TABLE)(
   },
 );
 
-test('rejects actions of a renter on bicycles that another renter rented or reserved', async () => {
+test("rejects a renter's actions on bicycles that another renter rented or reserved", async () => {
   const renter: TokenOptions = { role: 'renter' };
   const another: TokenOptions = { role: 'renter', subject: sandbox().users[9] ?? '' };
   const uuid = bicycleIn(sandbox(), 'available');
@@ -93,7 +93,7 @@ test('rejects actions of a renter on bicycles that another renter rented or rese
   expect((await act(uuid.toUpperCase(), 'return', another)).status).toBe(200);
 });
 
-test('a token of one organization can act and create bicycles only in that organization', async () => {
+test('a token can act and create bicycles only in its organization', async () => {
   const [first, second = ''] = sandbox().organizations.map(({ uuid }) => uuid);
   const uuid = sandbox().bicycles(first)[0]?.uuid ?? '';
   expect((await act(uuid, 'take_over', { organization: second })).status).toBe(404);
@@ -128,7 +128,7 @@ const link = (collection: string, uuid: string | undefined) =>
   `${sandbox().baseUrl}/${collection}/${uuid}/`;
 const organizationLink = () => linkOf(sandbox());
 
-test('creates a bicycle with all fields in maintenance and lists it last', async () => {
+test('creates a bicycle in maintenance with all fields and lists it last', async () => {
   const lock = link('locks', '01234567-89ab-4cde-8f01-23456789abcd');
   const given = {
     name: ' Ἀθηνᾶ 🚲 ',
@@ -182,7 +182,7 @@ test.each<[string, () => { [field: string]: unknown }, { [field: string]: string
     }),
     { model: 'no_match', lock: 'no_match', serial_number: 'invalid', description: 'invalid' },
   ],
-])('rejects a creation with %s', async (_, body, codes) => {
+])('rejects a create request with %s', async (_, body, codes) => {
   const count = sandbox().bicycles().length;
   const answer = await create({ name: 'x', ...body() });
   const detail = Object.entries(codes).map(([field, code]) => [

@@ -51,7 +51,7 @@ async function subscribe(own: Sandbox) {
   return openStream(own.sseUrl, path, await headersFor(own));
 }
 
-test('the fault `latency` delays every answer on both ports', () =>
+test('the fault `latency` delays every response on both ports', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('latency=150ms')] }, async (own) => {
     for (const deed of [list, subscribe]) {
       const start = performance.now();
@@ -60,7 +60,7 @@ test('the fault `latency` delays every answer on both ports', () =>
     }
   }));
 
-test('the fault `nocount` leaves the pages of a list unchanged, and `nodate` removes the date header', () =>
+test('the faults `nocount` and `nodate` remove the count and the date header', () =>
   withSandbox({ bicycles: 30, faults: ['nocount', 'nodate'].map(parseFault) }, async (own) => {
     expect((await fetch(own.baseUrl)).headers.get('date')).toBeNull();
     expect((await list(own)).body).toEqual({
@@ -83,14 +83,14 @@ test.each(['links', 'linkheader', 'latin1'] as const)(
     }),
 );
 
-test('the fault `lag` answers a list with older data', () =>
+test('the fault `lag` returns older data for list requests', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('lag=1h')] }, async (own) => {
     const { body } = await list(own);
     await rent(own, bicycleIn(own, 'available'));
     expect((await list(own)).body).toEqual(body);
   }));
 
-test('the fault `cache` returns stored answers with their age and date', () =>
+test('the fault `cache` returns cached responses with their age and date', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('cache=1h')] }, async (own) => {
     const first = await list(own);
     expect(first.headers.get('Age')).toBe(null);
@@ -135,7 +135,7 @@ test('the fault `cut` carries out the request and then closes the socket', () =>
     expect((await subscribe(own)).status).toBe(200);
   }));
 
-test('the fault `drop` closes each subscription after its time', () =>
+test('the fault `drop` closes each subscription after the given time', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('drop=50ms')] }, async (own) => {
     for (let count = 0; count < 2; count += 1)
       expect(await (await subscribe(own)).ended).toBe('cut');
@@ -164,7 +164,7 @@ test('the fault `stall` stops the messages and heartbeats of a subscription but 
     await stalled.until(() => stalled.comments.length > length);
   }));
 
-test('the fault `expire` shortens the lifetime of tokens, and new tokens work', async () => {
+test('the fault `expire` shortens the lifetime of tokens', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({
     bicycles: 10,
@@ -178,7 +178,7 @@ test('the fault `expire` shortens the lifetime of tokens, and new tokens work', 
   expect((await list(own)).status).toBe(200);
 });
 
-test('the fault `expire` ends open subscriptions, also subscriptions with new tokens', () =>
+test('the fault `expire` ends open subscriptions, including those with new tokens', () =>
   // The clock stands still 50 ms before the tokens expire, so they are valid on a machine of any
   // speed.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
@@ -190,7 +190,7 @@ test('the fault `expire` ends open subscriptions, also subscriptions with new to
     expect(await second.ended).toBe('end');
   }));
 
-test('the fault `throttle` makes the sandbox answer 429 to the same user about the same bicycle until its time is over', async () => {
+test('the fault `throttle` returns 429 for repeated requests for the same bicycle', async () => {
   let now = Date.UTC(2026, 10, 21);
   const own = await openSandbox({
     bicycles: 10,

@@ -46,11 +46,9 @@ test('the sandbox simulates rides, rentals, returns, expiring reservations and a
 test.each([
   [500, 0],
   [0, 1000],
-])(
-  'keeps the values of %i bicycles while %i events per second change other bicycles',
-  (bicycles, rate) =>
-    withSandbox({ bicycles, rate }, async (sandbox) => {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(sandbox.pushLog).toEqual([]);
-    }),
+])('publishes nothing with %i bicycles and %i events per second', (bicycles, rate) =>
+  withSandbox({ bicycles, rate }, async (sandbox) => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(sandbox.pushLog).toEqual([]);
+  }),
 );

@@ -50,7 +50,7 @@ test('a stream opens with a comment and the correct headers', async () => {
   stream.close();
 });
 
-test('publishes a change to both topics with uuid and version but without links', async () => {
+test('publishes a change to both topics without links', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const topic = `/${organization(sandbox())}/admin/bicycles/${uuid}/`;
   const streams = [await subscribe(sandbox(), all(sandbox())), await subscribe(sandbox(), topic)];
@@ -85,19 +85,16 @@ test.each<[ServedTransition, string, boolean]>([
   ['put_in_maintenance', 'available', true],
   ['declare_lost', 'available', false],
   ['return', 'rented', false],
-])(
-  '%s from %s: publishes the change: %s, with the old state',
-  async (transition, state, isAnnounced) => {
-    const uuid = bicycleIn(sandbox(), state);
-    const before = sandbox().pushLog.length;
-    sandbox().act(uuid, transition);
-    const lines = sandbox().pushLog.slice(before);
-    expect(lines.map(({ sender }) => sender)).toEqual(
-      isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle'],
-    );
-    if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
-  },
-);
+])('%s from %s publishes the old state: %s', async (transition, state, isAnnounced) => {
+  const uuid = bicycleIn(sandbox(), state);
+  const before = sandbox().pushLog.length;
+  sandbox().act(uuid, transition);
+  const lines = sandbox().pushLog.slice(before);
+  expect(lines.map(({ sender }) => sender)).toEqual(
+    isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle'],
+  );
+  if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
+});
 
 test('publishes created bicycles and arbitrary messages', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
@@ -184,12 +181,12 @@ test.each<[string, (path: string) => string]>([
   ['another topic', (path) => path.replace('bicycles', 'locks')],
   ['another role', (path) => path.replace('admin', 'renter')],
   ['another path', () => '/bicycles/'],
-])('answers 404 to a subscription with %s', async (_, change) => {
+])('responds with 404 to a subscription with %s', async (_, change) => {
   const path = change(pathOf(all(sandbox())));
   expect((await openStream(sandbox().sseUrl, path, await headersFor(sandbox()))).status).toBe(404);
 });
 
-test('answers 403 to a renter or a token of another organization, and 405 to another method', async () => {
+test('rejects unauthorized subscriptions with 403 and unsupported methods with 405', async () => {
   const [main, second] = [organization(sandbox()), organization(sandbox(), 1)];
   for (const token of [{ role: 'renter' } as const, { organization: second }])
     expect((await subscribe(sandbox(), all(sandbox()), token)).status).toBe(403);
@@ -208,7 +205,7 @@ function change(own: Sandbox, ...descriptions: string[]): void {
     own.changeBicycle(own.bicycles(organization(own))[0]?.uuid ?? '', { description });
 }
 
-test('replays missed messages of the topic once and in order after Last-Event-ID', () =>
+test('replays missed messages once and in order after Last-Event-ID', () =>
   withSandbox({ bicycles: 30 }, async (own) => {
     const [first = '', second = ''] = own.bicycles(organization(own)).map(({ uuid }) => uuid);
     change(own, '0', '1');
@@ -255,7 +252,7 @@ test('sends comments as heartbeats', () =>
     expect(stream.comments.slice(0, 4)).toEqual(['open', 'heartbeat', 'heartbeat', 'heartbeat']);
   }));
 
-test('counts and closes streams, and forgets streams that the client closed', () =>
+test('counts streams and removes those that the client closed', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
@@ -292,7 +289,7 @@ test('keeps a subscription open when the system clock jumps', async () => {
   stream.close();
 });
 
-test('closes a stream that nobody reads before memory is full', () =>
+test('closes an unread stream before memory is full', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const response = await fetch(`${own.sseUrl}${pathOf(all(own))}`, {
       headers: await headersFor(own),

@@ -49,20 +49,17 @@ function expectDetail({ status, headers, body }: Got, expected: number, code: st
   expect(JSON.parse(body)).toEqual({ detail: [{ message: expect.any(String), code }] });
 }
 
-test.each(PORTS)(
-  '%s listens on loopback and sends trace headers with a new request id each time',
-  async (_, url) => {
-    expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
-    const headers = await headersFor(sandbox());
-    const [first, second] = [await get(url(), headers), await get(url(), headers)];
-    for (const { status, headers: trace } of [first, second]) {
-      expect([status, trace['x-service-version']]).toEqual([200, 'sandbox-1.0.0']);
-      expect(trace['x-service-from']).toMatch(/^sandbox-(api|push)$/);
-      expect(trace['x-service-requestid']).toMatch(UUID);
-    }
-    expect(first.headers['x-service-requestid']).not.toBe(second.headers['x-service-requestid']);
-  },
-);
+test.each(PORTS)('%s listens on loopback and sends a new request ID each time', async (_, url) => {
+  expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
+  const headers = await headersFor(sandbox());
+  const [first, second] = [await get(url(), headers), await get(url(), headers)];
+  for (const { status, headers: trace } of [first, second]) {
+    expect([status, trace['x-service-version']]).toEqual([200, 'sandbox-1.0.0']);
+    expect(trace['x-service-from']).toMatch(/^sandbox-(api|push)$/);
+    expect(trace['x-service-requestid']).toMatch(UUID);
+  }
+  expect(first.headers['x-service-requestid']).not.toBe(second.headers['x-service-requestid']);
+});
 
 test.each<[string, { [header: string]: string }, number]>([
   ['another host', { Host: 'evil.example:PORT' }, 421],
@@ -122,7 +119,7 @@ test.each<[string, string, () => Promise<string | undefined>]>([
     'token_expired',
     async () => `JWT ${await sandbox().token({ expiresInSeconds: -1 })}`,
   ],
-])('answers 401 to %s', async (_, code, make) => {
+])('returns 401 for %s', async (_, code, make) => {
   const authorization = await make();
   for (const [, url] of PORTS) {
     const answer = await get(
@@ -144,7 +141,7 @@ test('rejects a token that has expired since it was last accepted', async () => 
   expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
 });
 
-test('creates tokens with role, subject and a lifetime of 12 hours', async () => {
+test('creates tokens with a role, a subject and a 12-hour lifetime', async () => {
   const payload = (token: string) =>
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   const usual = payload(await sandbox().token());
@@ -181,7 +178,7 @@ test.each<[string, boolean, boolean]>([
   }
 });
 
-test('redirects a path without its trailing slash and answers 404 for other paths', async () => {
+test('redirects a path without its trailing slash and returns 404 for unknown paths', async () => {
   const moved = await ask(sandbox(), '/bicycles?page=2&x=%2F');
   expect([moved.status, moved.headers.get('Location')]).toEqual([301, '/bicycles/?page=2&x=%2F']);
   expect((await ask(sandbox(), '/bicycles', { method: 'PUT' })).text).toContain(
@@ -209,7 +206,7 @@ test.each([
   expect([answer.status, answer.headers.get('Allow')]).toEqual([405, allowed]);
 });
 
-test('answers HEAD like GET without a body', async () => {
+test('answers HEAD like GET, but without a body', async () => {
   const { status, text } = await ask(sandbox(), '/bicycles/', { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
 });
@@ -238,7 +235,7 @@ test('records complete requests and reports them without headers', async () => {
   expect(lines).toEqual(own.requests.map(({ method, url, status }) => ({ method, url, status })));
 });
 
-test('reports EADDRINUSE for a used port and closes its other port', async () => {
+test('reports EADDRINUSE and closes its other port when a port is in use', async () => {
   const port = Number(new URL(sandbox().sseUrl).port);
   for (const ports of [{ port }, { ssePort: port }])
     await expect(withSandbox({ bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({

@@ -31,7 +31,7 @@ test('creates the same fleet, including UUIDs and times, for the same seed and s
 
 const sandbox = useSandbox({ service: 'interface' });
 
-test('creates two organizations and puts almost all of 500 bicycles into the first', () => {
+test('creates two organizations and assigns almost all of 500 bicycles to the first', () => {
   const { organizations } = sandbox();
   expect(organizations).toHaveLength(2);
   const [main = 0, second = 0] = organizations.map(({ uuid }) => sandbox().bicycles(uuid).length);
@@ -40,7 +40,7 @@ test('creates two organizations and puts almost all of 500 bicycles into the fir
   expect(main).toBeGreaterThan(450);
 });
 
-test('creates bicycles in every state, even in a fleet of ten, and no bicycles in an empty fleet', async () => {
+test('creates bicycles in every state, even in a fleet of ten', async () => {
   const states = [
     'available',
     'in_maintenance',
@@ -75,7 +75,7 @@ test('creates positions in all hemispheres and on both sides of the antimeridian
   ]).toEqual([[], []]);
 });
 
-test('creates some bicycles without a position or charge, and some charges as text', () => {
+test('creates some bicycles without a position or charge, and some charges as strings', () => {
   const bicycles = sandbox().bicycles();
   expect(bicycles.some(({ latitude, longitude }) => latitude === null && longitude === null)).toBe(
     true,
@@ -109,7 +109,7 @@ test('creates names in many scripts, some of them long', () => {
   expect(names.filter((name) => /^[A-Z][a-z]+ \d{4}$/.test(name)).length).toBeGreaterThan(400);
 });
 
-test('creates alerts of every type and state with the fields of section 2.2 of the interface', () => {
+test('creates alerts of every type and state with the documented fields', () => {
   const alerts = sandbox().alerts();
   const kinds = new Set(alerts.map(({ alert_type, state }) => `${alert_type} ${state}`));
   expect(kinds.size).toBe(ALERT_TYPES.length * ALERT_STATES.length);

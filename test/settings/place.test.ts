@@ -72,7 +72,7 @@ function writeSettings(place = folder): { config: string; mark: string } {
   return { config, mark };
 }
 
-describe('the folder of the settings', () => {
+describe('the settings folder', () => {
   it.each<[string, NodeJS.ProcessEnv, string]>([
     ['FLEET_CONFIG_DIR', { FLEET_CONFIG_DIR: '/x', HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/x'],
     ['XDG_CONFIG_HOME', { HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
@@ -95,7 +95,7 @@ describe('the folder of the settings', () => {
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: '.' }],
     ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
-  ])('the settings folder is never the current folder: %s', async (_name, env) => {
+  ])('the settings folder is never the working directory: %s', async (_name, env) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
     const run = await fleet('bicycles list', env);
     const hint =
@@ -133,7 +133,7 @@ describe.skipIf(process.platform === 'win32')(
       ['file', 0o620],
       ['folder', 0o707],
       ['folder', 0o1777],
-    ])('rejects a %s with the mode %i', async (what, mode) => {
+    ])('rejects a %s with mode %i', async (what, mode) => {
       const { config, mark } = writeSettings();
       expect(await fleet('auth token', env)).toMatchObject({
         code: 0,
@@ -205,7 +205,7 @@ describe.skipIf(process.platform === 'win32')(
       },
     );
 
-    it('checks the target of a symlink, and the folders of the link and the target', async () => {
+    it('checks the folders of a symlink and of its target', async () => {
       const elsewhere = join(root, 'elsewhere');
       const { config } = writeSettings(elsewhere);
       mkdirSync(folder, { mode: 0o700 });
@@ -268,7 +268,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(readdirSync(folder)).toEqual(['config.json']);
     });
 
-    it('keeps the old settings when a run is killed on a full disk, and the next run deletes the draft', async () => {
+    it('keeps the old settings when a run is killed on a full disk', async () => {
       const { config } = writeSettings();
       const whole = readFileSync(config, 'utf8');
       const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
@@ -339,7 +339,7 @@ describe.skipIf(process.platform === 'win32')('a folder above the settings', () 
       },
     ],
   ])(
-    'a folder with a link to the settings folder is refused: the link %s',
+    'refuses a writable folder that links to the settings folder: the link %s',
     async (_name, linkTo) => {
       const open = join(root, 'open');
       const mine = join(root, 'mine');

@@ -43,18 +43,15 @@ describe('a new profile', () => {
     ['Straße', 'STRASSE', 'Windows or macOS treat the names as equal'],
     [DECOMPOSED, COMPOSED, 'the names differ only in their Unicode normalization'],
     ['DEFAULT', 'default', 'the names differ only in case'],
-  ])(
-    'a new profile with the name %s is rejected when %s exists',
-    async (name, existing, difference) => {
-      if (existing !== 'default') expect((await setRetries(existing)).code).toBe(0);
-      const { code, stderr } = await setRetries(name);
-      expect(code).toBe(2);
-      expect(stderr).toBe(
-        `error: cannot create profile "${name}": profile "${existing}" already exists, and ${difference}\n` +
-          `hint: use --profile ${existing}, or choose a different name: on Windows and macOS both profiles would share one mirror file\n`,
-      );
-    },
-  );
+  ])('a new profile named %s is rejected when %s exists', async (name, existing, difference) => {
+    if (existing !== 'default') expect((await setRetries(existing)).code).toBe(0);
+    const { code, stderr } = await setRetries(name);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: cannot create profile "${name}": profile "${existing}" already exists, and ${difference}\n` +
+        `hint: use --profile ${existing}, or choose a different name: on Windows and macOS both profiles would share one mirror file\n`,
+    );
+  });
 
   test.each([
     ['CON', 'Windows reserves this name for a device'],
@@ -62,7 +59,7 @@ describe('a new profile', () => {
     ['com¹', 'Windows reserves this name for a device'],
     ['berlin.', 'Windows removes a dot at the end of a file name'],
     ['berlin ', 'cannot be the name of a profile'],
-  ])('a new profile cannot have the name %j on any platform', async (name, reason) => {
+  ])('a new profile cannot be named %j on any platform', async (name, reason) => {
     const { code, stderr } = await setRetries(name);
     expect(code).toBe(2);
     expect(stderr).toContain(reason);
@@ -86,7 +83,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('`config edit` rejects a new profile whose name collides with an existing or another new profile', async () => {
+  test('`config edit` rejects a new profile whose name collides with another profile', async () => {
     writeProfiles('berlin');
     for (const names of [
       ['berlin', 'BERLIN'],
@@ -105,7 +102,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });
   });
 
-  test('only one process creates a new profile when several create colliding names at the same time', async () => {
+  test('only one process succeeds when several create colliding profiles concurrently', async () => {
     const names = ['berlin', 'Berlin', 'BERLIN', 'bERLIN'];
     const runs = await Promise.all(names.map((name) => setRetries(name)));
     expect(runs.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2]);
@@ -114,7 +111,7 @@ describe('a new profile', () => {
 });
 
 describe('a profile name that differs only in case', () => {
-  test("a command that reads suggests the existing spelling of the profile's name", async () => {
+  test('a read command suggests the existing spelling of a profile name', async () => {
     writeProfiles('berlin', 'munich');
     const { code, stderr } = await fleet(['config', 'get', 'retries', '--profile', 'BERLIN']);
     expect(code).toBe(3);
@@ -139,13 +136,13 @@ describe('existing settings with colliding names', () => {
     });
   });
 
-  test('existing settings with colliding names cause a warning with the command that resolves the collision', async () => {
+  test('existing settings with colliding names cause a warning that suggests a fix', async () => {
     const problem =
       'the profiles "sandbox" and "SANDBOX" share one mirror file on Windows and macOS';
     const list = await fleet(['profile', 'list']);
     expect(list.code).toBe(0);
     expect(list.stderr).toContain(
-      `warning: ${problem}; delete one: fleet profile delete SANDBOX\n`,
+      `warning: ${problem}; to delete one of them, run: fleet profile delete SANDBOX\n`,
     );
     const findings = JSON.parse((await fleet(['doctor', '--json'])).stdout);
     expect(findings).toContainEqual({

@@ -66,7 +66,7 @@ const FULL_FLAGS: SettingFlags = {
   retries: 0,
 };
 
-describe('the source of a setting', () => {
+describe('setting sources', () => {
   type Row = [keyof Settings, SettingFlags, NodeJS.ProcessEnv, Stored, unknown, string];
   it.each<Row>([
     ['baseUrl', FULL_FLAGS, FULL_ENV, FULL, 'https://flag.example.com/api/', '--base-url'],
@@ -114,7 +114,7 @@ describe('the source of a setting', () => {
     },
   );
 
-  it('accepts numbers and booleans that a user wrote as text', () => {
+  it('accepts numbers and booleans that a user wrote as strings', () => {
     const settings = resolveSettings(
       {},
       {},
@@ -128,7 +128,7 @@ describe('the source of a setting', () => {
   });
 });
 
-describe('the profile in use', () => {
+describe('the active profile', () => {
   const stored = storedWith({ default: {}, berlin: {}, munich: {} }, 'munich');
   it.each<[SettingFlags, NodeJS.ProcessEnv, Stored, string, string]>([
     [{ profile: 'berlin' }, { FLEET_PROFILE: 'munich' }, stored, 'berlin', 'flag'],
@@ -136,9 +136,12 @@ describe('the profile in use', () => {
     [{}, { FLEET_PROFILE: '' }, stored, 'munich', 'profile'],
     [{}, {}, NOTHING, 'default', 'default'],
     [{ profile: 'default' }, {}, NOTHING, 'default', 'flag'],
-  ])('the profile is chosen with %j, %j', (flags, env, from, name, origin) => {
-    expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
-  });
+  ])(
+    'chooses the active profile from the flags %j and the environment %j',
+    (flags, env, from, name, origin) => {
+      expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
+    },
+  );
 
   it('a profile that the user names must exist', () => {
     const error = refusalOf(() => resolveSettings({ profile: 'berlni' }, {}, stored));
@@ -148,7 +151,7 @@ describe('the profile in use', () => {
       'did you mean "berlin"? profiles: default, berlin, munich',
     ]);
     expect(refusalOf(() => resolveSettings({}, { FLEET_PROFILE: 'x' }, NOTHING)).hint).toBe(
-      'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one',
+      'there are no profiles yet; to create a profile, run "fleet auth login --profile NAME" or "fleet sandbox"',
     );
     expect(refusalOf(() => resolveSettings({}, {}, storedWith({}, 'gone'))).message).toBe(
       'there is no profile "gone" (/somewhere/config.json)',
@@ -210,7 +213,7 @@ describe('an invalid value', () => {
     expect(error.message + error.hint).not.toContain('secret');
   });
 
-  it('the hint for an invalid value contains a command that can be pasted', () => {
+  it('the hint for an invalid value contains a valid shell command', () => {
     expect(
       refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint,
     ).toBe('did you mean http://localhost:4010/api?');
@@ -218,7 +221,7 @@ describe('an invalid value', () => {
       'did you mean "json"?',
     );
     expect(refusalOf(() => resolveSettings({}, {}, profile({ retries: 'x' }))).hint).toBe(
-      'write it like 3, or 0 for none; set it with: fleet config set retries VALUE',
+      'use a number such as 3, or 0 for none; set it with: fleet config set retries VALUE',
     );
   });
 });
@@ -244,7 +247,7 @@ it.each([
   else expect(refusalOf(work).kind).toBe('config');
 });
 
-it('`config list` shows an invalid value with its problem, and no password', () => {
+it('`config list` explains an invalid value without showing a password', () => {
   const mirror = 'postgres://u:secret@h/d';
   const stored = storedWith({
     default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror },

@@ -31,11 +31,11 @@ it.each<[string, object | undefined, boolean]>([
   ['sandbox', { base_url: REAL }, false],
   ['sandbox', { base_url: 'no address' }, false],
   ['default', { base_url: HERE }, false],
-])('detects whether %s with %j is the profile of the sandbox', (name, values, isOwn) => {
+])('detects whether %s with %j is the sandbox profile', (name, values, isOwn) => {
   expect(isSandboxProfile(name, values as Record<string, unknown> | undefined)).toBe(isOwn);
 });
 
-it('does not change the profile of a user that has the name "sandbox", and prints an alternative', async () => {
+it('does not change the user profile named "sandbox"', async () => {
   await saveProfile(place, 'sandbox', { base_url: REAL });
   await saveToken(place, 'sandbox', 'the-real-token');
   const signals = new EventEmitter();
@@ -52,7 +52,7 @@ it('does not change the profile of a user that has the name "sandbox", and print
   expect(notices[0]).toBe(
     `the profile "sandbox" was not saved: it holds another service, ${REAL}, and is left as it is`,
   );
-  expect(notices[1]).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/);
+  expect(notices[1]).toMatch(/^in another terminal, run: export FLEET_BASE_URL=http:/);
   expect(JSON.parse(run.stdout).profile).toBeNull();
   expect((await loadTokens(place)).get('sandbox')?.token).toBe('the-real-token');
   expect((await loadProfiles(place)).get('sandbox')).toEqual({ base_url: REAL });

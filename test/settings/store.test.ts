@@ -29,7 +29,7 @@ beforeEach(async () => {
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
 
 describe('the settings store', () => {
-  it('the settings store installs no signal handlers', async () => {
+  it('the settings store does not install signal handlers', async () => {
     const listeners = () =>
       (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).map((each) => process.listeners(each));
     const before = listeners();
@@ -40,7 +40,7 @@ describe('the settings store', () => {
   it.each([
     ['deleteToken', deleteToken],
     ['deleteProfile', deleteProfile],
-  ])('%s deletes the token in the draft of a killed login', async (_name, remove) => {
+  ])('%s deletes the token in the draft file of a killed login', async (_name, remove) => {
     await saveProfile(stored, 'default', {});
     // The killed process also left its locks.
     for (const name of ['credentials.json.new.tmp-123', 'credentials.json.lock'])
@@ -56,7 +56,7 @@ describe('the settings store', () => {
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
-  it('a write merges values, deletes undefined values and keeps unknown keys', async () => {
+  it('a write merges values and keeps unknown keys', async () => {
     await saveProfile(stored, 'default', { organization: 'o', retries: 1 });
     const before = await readJson('config.json');
     await writeFile(
@@ -74,7 +74,7 @@ describe('the settings store', () => {
     });
   });
 
-  it('the next write of a settings file restores the mode 0600', async () => {
+  it('the next write of a settings file restores mode 0600', async () => {
     await saveToken(stored, 'a', 'secret');
     await chmod(stored.credentialsPath, 0o644);
     await saveToken(stored, 'a', 'secret');
@@ -125,7 +125,7 @@ describe('the settings store', () => {
     },
   );
 
-  it('accepts names of built-in object properties', async () => {
+  it('accepts the names of built-in object properties as keys', async () => {
     await saveProfile(stored, 'constructor', { retries: 1 });
     expect([...(await loadStored(env)).profiles]).toEqual([['constructor', { retries: 1 }]]);
     expect((await loadTokens(stored)).has('constructor')).toBe(false);

@@ -69,8 +69,8 @@ async function countingCommand(print = 'echo token-$n'): Promise<string> {
 }
 const countRuns = async () => Number(await readFile(join(folder, 'runs'), 'utf8'));
 
-describe('the source of the token', () => {
-  it('the token comes from the first of five sources that has one, and the error has the kind config when none has one', async () => {
+describe('the token source', () => {
+  it('the token comes from the first of five sources that provides one', async () => {
     await expect(open()).rejects.toMatchObject({
       kind: 'config',
       message: 'no access token for profile "default"',
@@ -99,7 +99,7 @@ describe('the source of the token', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('after a refusal, reads the token file and the store again, and renews the token only when they did not change', async () => {
+  it('after a refusal, renews the token only when the stored token is unchanged', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
     const place = await loadStored(env);
@@ -129,7 +129,7 @@ describe('the source of the token', () => {
     expect(await (await open()).get()).toBe('two');
   });
 
-  it('reads a token from a pipe once', async () => {
+  it('reads a token from a pipe only once', async () => {
     const path = join(folder, 'pipe');
     env['FLEET_TOKEN_FILE'] = path;
     const { execFileSync, spawn } = await import('node:child_process');
@@ -150,14 +150,14 @@ describe('the source of the token', () => {
     );
   });
 
-  it('the error names the token file that cannot be read', async () => {
+  it('the error shows the path of an unreadable token file', async () => {
     env['FLEET_TOKEN_FILE'] = join(folder, 'missing');
     const message = `the token file ${folder}/missing cannot be read: no such file or directory`;
     await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message });
   });
 });
 
-it('rejects a stored token that cannot be renewed before it takes the renewal lock', async () => {
+it('does not wait for the renewal lock when a stored token cannot be renewed', async () => {
   await saveToken(await loadStored(env), 'default', 'stored');
   await mkdir(join(folder, 'credentials.json.renewal.lock'));
   const source = await open();
@@ -168,7 +168,7 @@ it('rejects a stored token that cannot be renewed before it takes the renewal lo
 });
 
 describe('a token command', () => {
-  it('a token command runs once when several workers report the same refused token, even when one reports it late', async () => {
+  it('a token command runs once when several workers report the same refused token', async () => {
     const source = await openCommand(await countingCommand());
     await source.get();
     const workers = Array.from({ length: 8 }, () => source.renew('token-1'));
@@ -192,7 +192,7 @@ describe('a token command', () => {
     expect(await countRuns()).toBe(2);
   });
 
-  it('a token command does not run for every request when its tokens live less than a minute', async () => {
+  it('a token command with short-lived tokens does not run for every request', async () => {
     const source = await openCommand(await countingCommand(`echo ${jwt({ exp: NOW_S + 40 })}`));
     await source.get();
     clockMs += 19_000;
@@ -218,7 +218,7 @@ describe('a token command', () => {
     ['printf "secret\\033[31m"', 'has characters that no token has'],
     ['head -c 100000 /dev/zero | tr "\\0" s', 'printed more than a token'],
   ])(
-    'the failure of a token command is reported without its output: %s',
+    "a token command failure is reported without the command's output: %s",
     async (command, message) => {
       const source = await openCommand(command);
       const error = (await source.get().catch((thrown) => thrown)) as FleetError;
@@ -233,7 +233,7 @@ describe('a token command', () => {
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
-  it('a token command may take as long as a request, and runs again after a timeout', async () => {
+  it('a token command times out like a request and then runs again', async () => {
     const command = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
     const source = await openCommand(command, { timeout: 1 });
     const message = 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)';
@@ -241,7 +241,7 @@ describe('a token command', () => {
     expect(await source.get()).toBe('token');
   });
 
-  it('keeps the valid token when the token command fails before that token expires, and runs it again later', async () => {
+  it('keeps the valid token when the token command fails', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const command = `case $n in 1) echo ${first};; 2|4) exit 1;; *) echo ${second};; esac`;
     const source = await openCommand(await countingCommand(command));
@@ -271,7 +271,7 @@ describe('a token command', () => {
     expect(notices.join('\n')).not.toContain(token.slice(0, 10));
   });
 
-  it('tokens on the stderr of a token command are hidden, and long lines are split', async () => {
+  it('tokens on the stderr of a token command are hidden', async () => {
     const token = jwt({ sub: 'ann' });
     env['FLEET_TOKEN_COMMAND'] =
       `echo "+ got JWT=${token}, ok" >&2; head -c 250000 /dev/zero | tr "\\0" x >&2; echo ${token}`;
@@ -306,16 +306,13 @@ describe('a token command', () => {
     ['password=S3,cret#1', 'password=[hidden]'],
     ['> Cookie: theme=dark; sid=S3-cret', '> Cookie: [hidden]'],
     ['{"token":null,"expires":60}', undefined],
-  ])(
-    'hides secrets in the line %s on the stderr of a token command, also in its error',
-    async (line, shown = line) => {
-      const script = join(folder, 'token.sh');
-      await writeFile(script, `cat >&2 <<'END'\n${line}\nEND\nexit 1\n`);
-      const source = await openCommand(`sh ${script}`);
-      await expect(source.get()).rejects.toThrow(`failed with exit code 1: ${shown}`);
-      expect(notices).toEqual([shown]);
-    },
-  );
+  ])('hides secrets in the stderr line %s of a token command', async (line, shown = line) => {
+    const script = join(folder, 'token.sh');
+    await writeFile(script, `cat >&2 <<'END'\n${line}\nEND\nexit 1\n`);
+    const source = await openCommand(`sh ${script}`);
+    await expect(source.get()).rejects.toThrow(`failed with exit code 1: ${shown}`);
+    expect(notices).toEqual([shown]);
+  });
 
   it('a token command is stopped by the signal that ends fleet', async () => {
     const source = await openCommand('sleep 20; echo late');
@@ -326,7 +323,7 @@ describe('a token command', () => {
     await expect(source.get()).rejects.toBe(reason);
   });
 
-  it('a token command cannot call fleet with the same command', async () => {
+  it('a token command cannot call itself through fleet', async () => {
     const source = await openCommand('echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "');
     expect(await source.get()).toMatch(/^inner=echo/);
     env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
@@ -350,12 +347,14 @@ it.each([
   ['abc\u0000', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
   ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
   [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
-])('reads the text of a token: %j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
+])('extracts the token from the text %j', (text, parsed) =>
+  expect(parseToken(text)).toEqual(parsed),
+);
 
-describe('the organizations of a token', () => {
+describe('token organizations', () => {
   const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
 
-  it('reads the organizations of a token from its claim `affs`, without duplicates', () => {
+  it('reads the organizations of a token from its `affs` claim', () => {
     const affs = {
       [A]: ['admin'],
       [B.toUpperCase()]: [],
@@ -371,7 +370,7 @@ describe('the organizations of a token', () => {
   });
 });
 
-describe('the claims of a token', () => {
+describe('token claims', () => {
   it('the claims of a token are read without verification', () => {
     expect(readClaims(jwt({ sub: 'ä', exp: 5 }))).toEqual({ sub: 'ä', exp: 5 });
     expect(readExpiry(jwt({ exp: 5.5 }))).toBe(5500);

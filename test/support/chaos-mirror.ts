@@ -37,7 +37,7 @@ function openMirror(luck: Luck, to: string): Consumer {
     troubles: { 'database-back': disk.saveOrRestore },
     hasSteps: false,
     end: ['SIGTERM', 143],
-    excuse: { code: 8, message: 'did not answer in time at the end' },
+    excuse: { code: 8, message: 'did not answer in time during shutdown' },
     takeLine() {},
     // The database's clock is not accelerated, so its 15 s after the last heartbeat pass at once.
     afterDeath: () =>

@@ -5,7 +5,7 @@ import { openMonotonic, systemClock } from '../../src/system/clock.js';
 
 afterEach(() => void vi.unstubAllGlobals());
 
-test('the system clock runs no action early, even if the timer fires early', async () => {
+test('the system clock waits longer when a timer fires too early', async () => {
   const later = globalThis.setTimeout;
   vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) =>
     later(action, milliseconds / 2),
@@ -25,7 +25,7 @@ test.each([
   ['the machine sleeps', { running: 5_000, up: HOUR_MS, date: HOUR_MS }, HOUR_MS],
   ['the machine sleeps, and the date is set', { running: 0, up: HOUR_MS, date: -5_000 }, HOUR_MS],
   ['the uptime has whole seconds', { running: 5_000, up: 5_900, date: HOUR_MS }, 5_000],
-])('measured durations are right when %s', (_what, passed, expected) => {
+])('measured durations are correct when %s', (_what, passed, expected) => {
   const times = { running: 1_000, up: 90_000, date: 1_700_000_000_000 };
   const monotonicMs = openMonotonic({
     runningMs: () => times.running,

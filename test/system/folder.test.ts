@@ -13,7 +13,7 @@ import {
 } from '../../src/system/folder.js';
 import { newFolder } from '../support/folder.js';
 
-test('creates private folders and does not change the mode of an existing folder', async () => {
+test('creates private folders and keeps the mode of existing folders', async () => {
   const base = newFolder();
   const { mode } = await stat(base);
   await makeFolder(join(base, 'a', 'b'), OWN_FOLDER_MODE);
@@ -30,7 +30,7 @@ test.runIf(existsSync('/proc/self'))(
   },
 );
 
-describe('a file that another program has open', () => {
+describe('a file opened by another program', () => {
   const busyFor = (times: number, code: string) => {
     let tries = 0;
     return () => {

@@ -30,10 +30,10 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
   ['api -F', ['api', '/x/', '-X', 'POST', '-F', `a=@${path}`], ENV],
 ];
 
-describe('a named pipe as --file', () => {
+describe('--file with a named pipe', () => {
   const args = ['auth', 'token', '--file', pipe];
 
-  test('--file with a named pipe that has no reader fails after --timeout', async () => {
+  test('--file fails after --timeout when the named pipe has no reader', async () => {
     expect(await runFleet([...args, '--timeout', '1'], { env: ENV })).toMatchObject({
       code: 10,
       stderr: expect.stringContaining(
@@ -42,13 +42,13 @@ describe('a named pipe as --file', () => {
     });
   });
 
-  test('Ctrl-C ends --file with a named pipe that has no reader', async () => {
+  test('Ctrl-C ends the wait when --file is a named pipe without a reader', async () => {
     const running = startFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('--file with a named pipe writes everything when a reader opens the pipe later', async () => {
+  test('--file writes everything when the reader opens the named pipe later', async () => {
     const running = runFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 200));
     const reader = spawn('cat', [pipe]);
@@ -63,7 +63,7 @@ describe('a named pipe as --file', () => {
     ['--timeout', 10, 'its reader took nothing for 1 s (--timeout)'],
     ['Ctrl-C', 130, ''],
   ])(
-    '%s ends the command when the reader of the named pipe stops reading',
+    "%s ends the command when the named pipe's reader stops reading",
     async (end, code, message) => {
       const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
       const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
@@ -77,7 +77,7 @@ describe('a named pipe as --file', () => {
     },
   );
 
-  test('reports that the reader of the named pipe closed it', async () => {
+  test('reports that the reader closed the named pipe', async () => {
     spawn('head', ['-c', '10', pipe]);
     const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
     const { url } = await openServer((response) => sendJson(response, 200, large));
@@ -109,7 +109,7 @@ test.each(['sslrootcert', 'sslcert', 'PGSERVICEFILE'])(
 );
 
 describe('a named pipe without a writer', () => {
-  test.each(readers(pipe))('%s: ends with --timeout', async (_case, args, env) => {
+  test.each(readers(pipe))('%s: ends after --timeout', async (_case, args, env) => {
     const stderr = expect.stringContaining(
       'cannot be read: nothing came from it for 1 s (--timeout)',
     );
@@ -117,13 +117,13 @@ describe('a named pipe without a writer', () => {
     expect(await runFleet([...args, '--timeout', '1'], { env })).toMatchObject({ code, stderr });
   });
 
-  test.each(readers(pipe))('%s: ends with Ctrl-C', async (_case, args, env) => {
+  test.each(readers(pipe))('%s: ends on Ctrl-C', async (_case, args, env) => {
     const running = startFleet(args, { env });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('a signal that arrives while a named pipe is opened ends the read', async () => {
+  test('a signal ends the read while a named pipe is being opened', async () => {
     const over = new AbortController();
     const opening = openNamedFile(pipe, {
       silenceMs: 10_000,

@@ -36,7 +36,7 @@ const CHARACTER_ESCAPES: Record<string, (sign: string) => string> = {
   backslashes: (sign) => (/[a-z0-9]/i.test(sign) ? sign : `\\\\${sign}`),
 };
 
-describe('a token in data of the service', () => {
+describe('a token in service data', () => {
   const token = 'fk_live-51HqL.yj2_eZvKYlo2C-9f8a7b6c5d';
   const characters = { every: /./g, special: /[^a-z0-9]/gi, 'a dash as': /-/g, 'a dot as': /\./g };
   const cases = Object.entries(CHARACTER_ESCAPES).flatMap(([name, write]) =>
@@ -66,7 +66,7 @@ describe('a token in data of the service', () => {
     }
   });
 
-  it('a token is hidden wherever it is in a long text without spaces', () => {
+  it('a token is hidden at any position in a long string without spaces', () => {
     const { hideInData } = secretsOf(token);
     const written = token.replace(/./g, (sign) => `\\u00${hexOf(sign)}`);
     for (let before = 59_700; before < 60_050; before += 7) {
@@ -76,7 +76,7 @@ describe('a token in data of the service', () => {
   });
 
   it.each(cases)(
-    'a JWT loses its signature when it is written with $which character in $name',
+    'a JWT signature is hidden when it is written with $which character in $name',
     (each) => {
       const [, , signature = ''] = TOKEN.split('.');
       const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
@@ -86,7 +86,7 @@ describe('a token in data of the service', () => {
     },
   );
 
-  it('a token is hidden so that JSON stays valid and other data stays unchanged', () => {
+  it('hiding a token keeps JSON valid and other data unchanged', () => {
     const before = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n=/#x0') });
     const escapes = fc.constantFrom(...Object.values(CHARACTER_ESCAPES));
     fc.assert(
@@ -114,7 +114,7 @@ describe('a token in data of the service', () => {
   );
 });
 
-describe('secrets in texts of the service and other programs', () => {
+describe('a secret in text from the service or another program', () => {
   it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
     const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is wrong`);
     expect(windowsLeft(hidden, TOKEN)).toEqual([]);
@@ -153,7 +153,7 @@ describe('secrets in texts of the service and other programs', () => {
     },
   );
 
-  it('hides the secret "hidden" only once, although the replacement contains this word', () => {
+  it('replaces the secret "hidden" only once', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -188,7 +188,7 @@ describe('secrets in texts of the service and other programs', () => {
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
   });
 
-  it('hides a secret when a text quotes only a part of it', () => {
+  it('hides a secret when a message quotes only part of it', () => {
     const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
     expect(hidden).toBe(`"${HIDDEN}…" has expired`);
   });
@@ -201,7 +201,7 @@ describe('secrets in texts of the service and other programs', () => {
       'twelve characters as entities',
       '&#115;&#49;&#71;&#110;&#43;&#97;&#47;&#116;&#117;&#45;&#114;&#101;',
     ],
-  ])('hides a secret when only a part of it is quoted: %s', (_name, part) => {
+  ])('hides a secret when only part of it is quoted: %s', (_name, part) => {
     expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
   });
 
@@ -218,20 +218,20 @@ describe('secrets in texts of the service and other programs', () => {
     },
   );
 
-  it('hides a password in UTF-8 that another program reads as Latin-1', () => {
+  it('hides a UTF-8 password that was decoded as Latin-1', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf 9', true);
     expect(secrets.hide(Buffer.from('not Zwölf 9').toString('latin1'))).toBe(`not ${HIDDEN}`);
   });
 
-  it('hides a secret completely when a part of it can be found before the text is decoded', () => {
+  it('hides the whole secret when part of it matches before decoding', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf Boxkämpfer 9!', true);
     const written = encodeURIComponent('Zwölf Boxkämpfer 9!').replaceAll('%20', '+');
     expect(secrets.hide(`/?p=${written}`)).toBe(`/?p=${HIDDEN}`);
   });
 
-  it('hides a password when a header shows some of its letters as question marks', () => {
+  it('hides the rest of a password when question marks replace some letters', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
     expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);
@@ -243,14 +243,14 @@ describe('secrets in texts of the service and other programs', () => {
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('hides a secret completely when it is a part of another secret, or is written in another case', () => {
+  it('hides a secret that is part of another secret or differs in case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
     );
   });
 
-  it('hides the earlier tokens of a long watch that has renewed its token many times', () => {
+  it('hides the previous tokens of a watch after many renewals', () => {
     const secrets = openSecrets();
     const proxyPassword = 'Pr0xy-Passw0rd';
     const tokens = Array.from({ length: 30 }, (_, at) =>
@@ -275,7 +275,7 @@ describe('secrets in texts of the service and other programs', () => {
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('hides a secret in the texts, keys and numbers of an error that is printed as JSON', () => {
+  it('hides a secret in the strings, keys and numbers of an error that is printed as JSON', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
     expect(
@@ -295,7 +295,7 @@ describe('secrets in texts of the service and other programs', () => {
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
-  it('hides a secret in JSON so that the JSON stays valid', () => {
+  it('keeps JSON valid when it hides a secret', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
         const text = JSON.stringify({ before: token, json });
@@ -304,7 +304,7 @@ describe('secrets in texts of the service and other programs', () => {
     );
   });
 
-  it('hides any token at any position in all of these encodings (property-based)', () => {
+  it('hides any token at any position in all supported encodings (property-based)', () => {
     const tokenOf = fc.string({
       minLength: 8,
       maxLength: 200,

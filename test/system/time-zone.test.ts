@@ -33,7 +33,7 @@ test.each([
   expect(openTimeZone(name).offsetMinutes(Date.parse(instant))).toBe(offset);
 });
 
-test('the UTC offset changes in the second of the clock change', () => {
+test('the UTC offset changes at the exact second of the clock change', () => {
   expect(showClock(Date.parse('2026-03-29T00:59:59Z'), BERLIN)).toBe('01:59:59');
   expect(showClock(Date.parse('2026-03-29T01:00:00Z'), BERLIN)).toBe('03:00:00');
   expect(showClock(Date.parse('2026-10-25T00:59:59Z'), BERLIN)).toBe('02:59:59');
@@ -63,7 +63,7 @@ describe('local times', () => {
     );
   });
 
-  test('a local time that fleet printed is parsed back to the same instant, unless it is ambiguous', () => {
+  test('parses a printed local time back to the same instant unless it is ambiguous', () => {
     const zones = [
       'Europe/Berlin',
       'America/St_Johns',
@@ -98,7 +98,7 @@ test.each([
   ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
   // Midnight occurs twice.
   ['America/Havana', '2026-11-01', '2026-11-01T04:00:00.000Z'],
-])('the first instant of a day in the time zone %s: %s begins at %s', (name, date, instant) => {
+])('in the time zone %s, the day %s begins at %s', (name, date, instant) => {
   expect(new Date(startOfDay(at(date), openTimeZone(name))).toISOString()).toBe(instant);
 });
 

@@ -41,7 +41,7 @@ const writeAtOnce = async (file: string, text: string, options?: WholeFileOption
 describe.each([
   ['written at once', writeAtOnce],
   ['written in parts', writeInParts],
-])('a whole file %s', (_how, write) => {
+])('a file that is %s', (_how, write) => {
   test('replaces the target of a symbolic link and keeps the link', async () => {
     const [target, link] = [join(folder, 'target'), join(folder, 'link')];
     writeFileSync(target, 'old');
@@ -72,7 +72,7 @@ describe.each([
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('does not replace an existing file when the caller wants a new file', async () => {
+  test('does not replace an existing file when the caller asks for a new file', async () => {
     const file = join(folder, 'file');
     await write(file, 'first', { isNew: true });
     await expect(write(file, 'second', { isNew: true })).rejects.toMatchObject({ code: 'EEXIST' });
@@ -80,14 +80,14 @@ describe.each([
     expect(readdirSync(folder)).toEqual(['file']);
   });
 
-  test('replaces the draft of a killed process when the file is locked', async () => {
+  test('replaces the draft file of a killed process when the file is locked', async () => {
     const file = join(folder, 'file');
     writeFileSync(`${file}.draft`, 'half');
     await write(file, 'new', { isLocked: true });
     expect(readdirSync(folder)).toEqual(['file']);
   });
 
-  test('leaves no draft when the write fails', async () => {
+  test('leaves no draft file when the write fails', async () => {
     await expect(write(join(folder, 'missing', 'file'), 'new')).rejects.toMatchObject({
       code: 'ENOENT',
     });

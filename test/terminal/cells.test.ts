@@ -42,18 +42,18 @@ describe('widthOf', () => {
 
     ['אופניים', 7],
     ['␛[31m', 5],
-  ])('the text %j takes %d columns', (text, width) => {
+  ])('the string %j is %d columns wide', (text, width) => {
     expect(widthOf(text)).toBe(width);
   });
 
-  it('measures every character like string-width', () => {
+  it('measures every character in the same way as string-width', () => {
     for (let code = 0x20; code < 0x1_0000; code += isLong || !isOfMany(code) ? 1 : 16) {
       const text = clean(String.fromCodePoint(code));
       if (widthOf(text) !== stringWidth(text)) throw new Error(`U+${code.toString(16)}`);
     }
   });
 
-  it('measures texts like string-width', () => {
+  it('measures strings like string-width', () => {
     // Two letters that are not a country are drawn as two letters, but string-width counts the pair
     // as one column. Letters of Hangul that form no syllable are so rare that wrong widths are
     // accepted.
@@ -78,11 +78,11 @@ describe('cut', () => {
     ['👨\u200d👩\u200d👧 family', 4, '👨\u200d👩\u200d👧 …'],
     ['👨\u200d👩\u200d👧 family', 2, '…'],
     ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
-  ])('shortens %j in %d columns to %j', (text, width, expected) => {
+  ])('shortens %j to %d columns: %j', (text, width, expected) => {
     expect(cut(text, width)).toBe(expected);
   });
 
-  it('a shortened text never exceeds the width, never splits a grapheme, and stays whole when it fits', () => {
+  it('shortens a string only when it does not fit, and never splits a grapheme', () => {
     fc.assert(
       fc.property(cleanText(), fc.nat({ max: 40 }), (text, width) => {
         const shown = cut(text, width);
@@ -116,7 +116,7 @@ it.each([
     ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
   ],
   ['short', ['short']],
-])('wraps the text %j in 18 columns', (text, lines) => {
+])('wraps %j at 18 columns', (text, lines) => {
   expect(wrap(text, 18, '  ')).toEqual(lines);
 });
 

@@ -29,11 +29,11 @@ describe('clean', () => {
     ['☁\ufe0f', '☁\ufe0f'],
     ['☁\ufe0f\ufe0f', '☁\ufe0f<U+FE0F>'],
     ['😀\u{e0101}', '😀<U+E0101>'],
-  ])('converts the text %j to %j', (text, cleaned) => {
+  ])('converts the string %j to %j', (text, cleaned) => {
     expect(clean(text)).toBe(cleaned);
   });
 
-  it.each(HOSTILE.map((text) => [text]))('makes %j visible on one line', (text) => {
+  it.each(HOSTILE.map((text) => [text]))('converts %j to visible text on one line', (text) => {
     const cleaned = clean(text);
     expect(cleaned).not.toBe(text);
     expect(findControls(cleaned)).toEqual([]);
@@ -44,7 +44,7 @@ describe('clean', () => {
     expect(clean(text)).toBe(text);
   });
 
-  it('removes all control characters, and a second pass changes nothing (property-based)', () => {
+  it('removes all control characters in a single pass (property-based)', () => {
     fc.assert(
       fc.property(fc.array(odd()), (texts) => {
         const cleaned = clean(texts.join(''));

@@ -23,7 +23,7 @@ const PLAIN: Shape<Resource> = {
 const SINGLE: Shape<Resource> = { ...PLAIN, single: true };
 const UNKNOWN: Shape<Resource> = { ...PLAIN, fields: [], columns: [] };
 
-describe('the same structure for zero, one and many items', () => {
+describe('the same structure for zero, one or many items', () => {
   const one = { a: 1 };
   const two = { a: 2 };
   it.each<[Format, string, string, string, string]>([
@@ -48,7 +48,7 @@ describe('the same structure for zero, one and many items', () => {
     expect(await render(SINGLE, rowsOf([one]), { format })).toBe(single);
   });
 
-  it('geojson has the same structure for zero, one and many items', async () => {
+  it('geojson has the same structure for zero, one or many items', async () => {
     const point = (name: string) =>
       `{"type":"Feature","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{"name":"${name}"}}`;
     const rows = rowsOf<object>(
@@ -64,12 +64,12 @@ describe('the same structure for zero, one and many items', () => {
     expect(await draw(2, 1)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
   });
 
-  it('prints nothing for an empty table on a terminal, and an empty array for JSON', async () => {
+  it('an empty list prints nothing as a table and an empty array as JSON', async () => {
     expect(await render(PLAIN, [], { width: 80 })).toBe('');
     expect(await render(PLAIN, [], { width: 80, format: 'json' })).toBe('[]\n');
   });
 
-  it('shows all received fields of resources that have no table of their own', async () => {
+  it('shows all received fields of resources without a dedicated table', async () => {
     const rows = rowsOf<Resource>([{ z: 1, y: 'x\u001b' }, { w: [true] }]);
     expect(await render(UNKNOWN, rows)).toBe('Z  Y   W\n1  x␛  -\n-  -   [true]\n');
     expect(await render(UNKNOWN, rows, { format: 'csv' })).toBe('z,y,w\n1,x␛,\n,,[true]\n');
@@ -87,7 +87,7 @@ it('indents JSON on a terminal and colors its keys', async () => {
   );
 });
 
-describe('every format preserves the values of the service', () => {
+describe("every format preserves the service's values", () => {
   it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
     const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
     const row = rowOf<Resource>(
@@ -119,7 +119,7 @@ describe('every format preserves the values of the service', () => {
     );
   });
 
-  it('a list that is printed as JSON parses to the values that the service sent', () => {
+  it('a list printed as JSON contains the same values that the service sent', () => {
     return fc.assert(
       fc.asyncProperty(fc.array(anyJson()), fc.boolean(), async (values, isTerminal) => {
         const text = await render<unknown>(PLAIN as Shape<unknown>, rowsOf(values), {
@@ -132,7 +132,7 @@ describe('every format preserves the values of the service', () => {
     );
   });
 
-  it('JSON lines have one line for each item, also when the service sends line breaks', async () => {
+  it('JSON lines have one line for each item, even when the service sends line breaks', async () => {
     const rows = [
       rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'),
       rowOf<Resource>('{"a": 2}'),
@@ -220,7 +220,7 @@ describe('every format preserves the values of the service', () => {
     expect(notice).toBe('4 bicycles without a position left out\n');
   });
 
-  it('an alert as GeoJSON has the position in its field extra', async () => {
+  it('a GeoJSON alert takes its position from the `extra` field', async () => {
     const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     expect(JSON.parse(json)).toMatchObject({
@@ -244,7 +244,7 @@ describe('hostile text', () => {
     [name]: name,
   }));
   it.each(FORMATS.map((format) => [format]))(
-    'hostile text is escaped and adds no line in %s',
+    'hostile text is escaped and does not add lines in %s',
     async (format) => {
       for (const width of [undefined, 100]) {
         const text = await render(BICYCLES, rowsOf<object>(named), {
@@ -334,7 +334,7 @@ describe('--columns', () => {
     expect(await render(BICYCLES, rows, { format: 'csv', columns })).toBe(text);
   });
 
-  it('--columns of alerts print the name for BICYCLE and the link for bicycle', async () => {
+  it('--columns for alerts distinguishes BICYCLE from bicycle', async () => {
     const alerts = rowsOf<object>(ALERT_VALUES.slice(0, 1));
     const columns = ['BICYCLE', 'bicycle', 'extra.location.coordinates', 'roles.0'];
     expect(await render(ALERTS, alerts, { format: 'csv', columns })).toBe(
@@ -343,7 +343,7 @@ describe('--columns', () => {
     );
   });
 
-  it('keeps requested columns on a narrow terminal and shortens no UUID', async () => {
+  it('keeps the requested columns and complete UUIDs on a narrow terminal', async () => {
     expect(await render(BICYCLES, rows, { width: 40, columns: ['uuid', 'name', 'state'] })).toMatch(
       /^UUID +NAME +STATE\n0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4 {2}Berlin 0001 +available\n$/,
     );
@@ -368,10 +368,10 @@ describe('--columns', () => {
       });
   });
 
-  it('rejects an empty list of columns, and columns for a format that has no columns', async () => {
+  it('rejects an empty list of columns, and --columns for a format without columns', async () => {
     expect(await refused('csv', [','])).toMatchObject({
       kind: 'usage',
-      message: '--columns names no column',
+      message: '--columns needs at least one column',
     });
     for (const format of ['json', 'jsonl', 'yaml', 'geojson', 'uuid'] as const) {
       expect(await refused(format, ['uuid'])).toMatchObject({ kind: 'usage' });

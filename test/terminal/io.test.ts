@@ -25,20 +25,20 @@ async function run(
   return runFleet(args, { env: all, now, ...(terminal === undefined ? {} : { terminal }) });
 }
 
-describe('a terminal that reports 0 columns', () => {
+describe('a terminal that reports a width of 0 columns', () => {
   test.each([
     ['list', ['bicycles', 'list']],
     ['get', ['bicycles', 'get', UUID]],
     ['map', ['map']],
     ['help', ['bicycles', 'list', '--help']],
-  ])('gets 80 columns for %s', async (_name, args) => {
+  ])('uses 80 columns for %s', async (_name, args) => {
     const none = await run(args, { NO_COLOR: '1' }, { columns: 0, rows: 0 });
     const usual = await run(args, { NO_COLOR: '1' }, { columns: 80, rows: 24 });
     expect(none).toEqual(usual);
     expect(none.code).toBe(0);
   });
 
-  test('obeys COLUMNS', async () => {
+  test('uses the width in COLUMNS', async () => {
     const env = { NO_COLOR: '1', COLUMNS: '40' };
     const { stdout } = await run(['bicycles', 'list'], env, { columns: 0 });
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
@@ -49,7 +49,9 @@ describe('TERM=dumb', () => {
   test.each([[['watch', '--live']], [['map', '--live']]])('rejects %j', async (args) => {
     const { code, stdout, stderr } = await run(args, { TERM: 'dumb' }, { columns: 80 });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('--live redraws the whole terminal, and this one cannot (TERM=dumb)');
+    expect(stderr).toContain(
+      '--live redraws the whole terminal, which this terminal does not support (TERM=dumb)',
+    );
     expect(stderr).toContain('remove it to print lines');
   });
 

@@ -77,7 +77,7 @@ describe('errors in jq programs are usage errors', () => {
     ['import "x" as x; .', /^.*module not found.*$/],
     // The arguments are a jq program, and an invalid program: jq does not print its help.
     ['--help', /^.*help\/0 is not defined.*$/],
-  ])('rejects %s, which does not compile, before it gets input', async (program, words) => {
+  ])('rejects the invalid program %s before it reads any input', async (program, words) => {
     await expect(openJq(program, PIPE)).rejects.toMatchObject(refusal('usage', words));
   });
 
@@ -87,11 +87,11 @@ describe('errors in jq programs are usage errors', () => {
     ['"own words\n"|halt_error', '1', /own words/],
     ['""|halt_error(3)', '1', /status 3/],
     ['.', '{"a"', /Unfinished JSON term/],
-  ])('reports that %s fails for %s', async (program, json, words) => {
+  ])('reports the error when %s fails for %s', async (program, json, words) => {
     await expect(filter(program, json)).rejects.toMatchObject(refusal('usage', words));
   });
 
-  test('compiles any jq program or reports a usage error (property-based)', async () => {
+  test('either compiles a jq program or reports a usage error (property-based)', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)),
@@ -108,10 +108,10 @@ describe('errors in jq programs are usage errors', () => {
   });
 });
 
-describe.concurrent('one item per run', () => {
+describe.concurrent('one item per jq run', () => {
   const ITEMS = ['{"a":1}', '{"a":{}}', '{"a":3}'];
 
-  test('continues after an item for which the jq program fails, and quotes that item in the error', async () => {
+  test('continues after an item for which the jq program fails', async () => {
     const jq = await openJq('.a + 1', PIPE);
     const results = await jq.run(ITEMS);
     expect(results.map(({ text }) => text)).toEqual(['2\n', '', '4\n']);
@@ -131,7 +131,7 @@ describe.concurrent('one item per run', () => {
     }
   });
 
-  test('`halt` ends the jq program only for its own item', async () => {
+  test('`halt` ends the jq program only for the current item', async () => {
     const jq = await openJq('if .a == 1 then halt else "went on" end', PIPE);
     expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['', 'went on\n', 'went on\n']);
   });
@@ -141,7 +141,7 @@ describe.concurrent('one item per run', () => {
     ['.a # one that goes on \\'],
     ['label $out | .a, break $out'],
     ['try error(null) catch .a'],
-  ])('%s has the same output in a batch', async (program) => {
+  ])('%s prints the same output in a batch', async (program) => {
     const jq = await openJq(program, PIPE);
     const batch = await jq.run(ITEMS);
     for (const [index, item] of ITEMS.entries()) {
@@ -164,7 +164,7 @@ describe.concurrent('one item per run', () => {
 /** The half second of a run after the signal is shorter here. */
 const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
 
-describe.concurrent('a jq program that does not end', () => {
+describe.concurrent('a jq program that never ends', () => {
   const ENDLESS = [
     'def f: f; f',
     'last(range(1e18))',
@@ -183,7 +183,7 @@ describe.concurrent('a jq program that does not end', () => {
     },
   );
 
-  test('an abort signal stops all waiting jq programs, and later jq programs run as usual', async () => {
+  test('an abort signal stops all waiting jq programs', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
     const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], ending.signal)));
@@ -203,7 +203,7 @@ describe.concurrent('a jq program that does not end', () => {
   });
 });
 
-test('limits the output of a jq program and continues with the next item', {
+test('continues with the next item when a jq program exceeds the output limit', {
   timeout: 120_000,
 }, async () => {
   const jq = await openJq('if . == 1 then repeat("x" * 100000) else . end', PIPE);
@@ -213,7 +213,7 @@ test('limits the output of a jq program and continues with the next item', {
   await jq.close();
 });
 
-test('uses one jq process for many inputs, even after one of them failed', async () => {
+test('reuses one jq process for many inputs, even after an error', async () => {
   const jq = await openJq('.a + 1', PIPE);
   for (let number = 0; number < 40; number += 1) {
     if (number % 10 === 0)
@@ -242,7 +242,7 @@ describe.concurrent('item-by-item processing', () => {
     '.[]\n|\n{a}',
   ];
   test.each(mostly(PROGRAMS, (_, index) => index < 4))(
-    '%j has the same output for the items and for the array',
+    '%j prints the same output for single items and for the array',
     async (program) => {
       const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
       const jq = await openJq(program, PIPE);

@@ -62,7 +62,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     },
   );
 
-  test("shows a help topic in the pager and keeps the user's LESS", async () => {
+  test("shows a help topic in the pager and keeps the user's LESS variable", async () => {
     const text = await run(`LESS=X PAGER='mark paged:' fleet help output`);
     expect(text).toMatch(/LESS=X LV=-c paged:stdout has only/);
   });
@@ -79,7 +79,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(text).toMatch(said);
   });
 
-  test('prints the output directly when the pager cannot be started', async () => {
+  test('prints the output directly when the pager cannot start', async () => {
     const text = await run('PAGER=/no/such/pager fleet bicycles list --limit 3');
     expect(text).toMatch(
       /the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/,
@@ -91,7 +91,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(text.replace(/\u001b[^a-zA-Z]*[a-zA-Z]/g, '')).toMatch(/^\s*\[\r\ncode 0/);
   });
 
-  test('keeps the exit code of an error, and prints the error after the pager has ended', async () => {
+  test('prints an error and keeps its exit code after the pager ends', async () => {
     const text = await run("PAGER='mark paged:' fleet api /bicycles/nobody/ -i");
     expect(text).toMatch(/HTTP\/1.1 404[\s\S]*error: [\s\S]*code 5/);
   });
@@ -105,7 +105,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
     ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
   ])(
-    'gives the terminal to the pager until it ends, and to the shell after %s',
+    'the pager keeps the terminal until it ends, even after %s',
     async (_name, code, flags, interrupt) => {
       rmSync(join(home.folder, 'over'), { force: true });
       const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;

@@ -60,15 +60,15 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
   return given;
 }
 
-describe('a question', () => {
-  it('a question accepts an answer, and has no colors when colors are disabled', async () => {
+describe('a prompt', () => {
+  it('a prompt accepts an answer and respects disabled colors', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 
   it.each(Object.entries(ENCODINGS))(
-    'hides a token in the text of a question, %s',
+    'hides a token in the text of a prompt, %s',
     async (_name, encode) => {
       const asking = openAsking();
       asking.io.secrets.add(TOKEN);
@@ -79,7 +79,7 @@ describe('a question', () => {
     },
   );
 
-  it('hides a token in the reason why a question is asked again', async () => {
+  it('hides a token in the reason for repeating a prompt', async () => {
     const asking = openAsking();
     asking.io.secrets.add(TOKEN);
     const refuse = (typed: string) => (typed === 'b' ? undefined : `not ${TOKEN.toUpperCase()}`);
@@ -88,7 +88,7 @@ describe('a question', () => {
     expect(windowsLeft(screen, TOKEN)).toEqual([]);
   });
 
-  it('delays other lines on stderr until the question is answered', async () => {
+  it('delays other stderr lines until the user answers the prompt', async () => {
     const asking = openAsking();
     const answer = answered(askText(asking, QUESTION), 'https://x\r');
     await type('');
@@ -98,7 +98,7 @@ describe('a question', () => {
     expect(screen).toMatch(/\? Address.*https:\/\/x\s+the disk is slow\n$/s);
   });
 
-  it('a question is asked again after an invalid answer', async () => {
+  it('repeats the prompt after an invalid answer', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
     expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe(
       'good',
@@ -117,14 +117,14 @@ describe('a question', () => {
     },
   );
 
-  it('a question leaves stderr open', async () => {
+  it('a prompt leaves stderr open', async () => {
     const asking = openAsking();
     await answered(askText(asking, QUESTION), 'a\r');
     await asking.io.stderr.write('and then');
     expect(screen).toMatch(/and then$/);
   });
 
-  it('a question for a secret does not show the answer', async () => {
+  it('a prompt for a secret does not show the answer', async () => {
     const answer = askSecret(openAsking(), { message: 'Token', instead: 'use stdin' });
     expect(await answered(answer, 'xyzzy\r')).toBe('xyzzy');
     for (const letter of 'xyz') expect(screen.replaceAll('Token', '')).not.toContain(letter);
@@ -134,7 +134,7 @@ describe('a question', () => {
     ['\r', false],
     ['y\r', true],
     ['n\r', false],
-  ])('with yes or no is answered by %j as %s', async (keys, yes) => {
+  ])('a yes/no prompt maps the keys %j to %s', async (keys, yes) => {
     const answer = askYesNo(openAsking(), { message: 'Delete it?', instead: 'pass --yes' });
     expect(await answered(answer, keys)).toBe(yes);
     expect(screen).toContain('y/N');
@@ -147,7 +147,7 @@ describe('a question', () => {
     ['Ctrl-D', '\x04', () => {}, INTERRUPTED],
     ['the end of stdin', 'half', () => stdin.end(), INTERRUPTED],
     ['a signal, and has its reason', 'half', () => abort.abort(REASON), REASON],
-  ])('a question ends with %s', async (_what, keys, then, error) => {
+  ])('a prompt is interrupted by %s', async (_what, keys, then, error) => {
     const answer = askText(openAsking(), QUESTION);
     await Promise.all([expect(answer).rejects.toMatchObject(error), type(keys).then(then)]);
   });
@@ -171,7 +171,7 @@ it.each([
   ['stdin is a pipe', { stdin: false }, 'without a terminal'],
   ['stderr is a pipe', { stderr: false }, 'without a terminal'],
   ['--no-input was given', { input: false }, 'with --no-input'],
-])('a question is not asked when %s', async (_when, at, why) => {
+])('does not prompt when %s', async (_when, at, why) => {
   const asking = openAsking(at);
   expect(canAsk(asking)).toBe(false);
   for (const ask of [askText, askSecret, askYesNo])

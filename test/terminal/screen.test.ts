@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { openScreen } from '../../src/terminal/screen.js';
 
-test('redraws only changed lines, or all lines after a resize and when their number changes', () => {
+test('redraws only changed lines unless the size or line count changes', () => {
   const stdout = new PassThrough();
   const changes: string[] = [];
   const screen = openScreen({

@@ -17,7 +17,7 @@ import { hasTool } from '../support/tools.js';
 /** No server listens at this URL. */
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
-describe('a stdin from which nothing can be read causes a usage error that names the cause', () => {
+describe('an unreadable stdin causes a usage error with the reason', () => {
   it.each([
     'bicycles act - rent --yes',
     ...(isLong
@@ -42,8 +42,8 @@ describe('a stdin from which nothing can be read causes a usage error that names
   });
 });
 
-describe('an error ends reading', () => {
-  it('an error ends reading from a process that could continue to write', async () => {
+describe('an error stops reading', () => {
+  it('an error stops reading even when the writer is still running', async () => {
     const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
       env: { ...process.env, ...ENV },
     });
@@ -71,7 +71,7 @@ describe('an error ends reading', () => {
   );
 });
 
-describe('limits of stdin', () => {
+describe('stdin limits', () => {
   const context = (stdin: Readable, signal = new AbortController().signal) =>
     ({ io: { stdin }, signal }) as unknown as Parameters<typeof inputChunks>[0];
 
@@ -87,7 +87,7 @@ describe('limits of stdin', () => {
     });
   });
 
-  it('a signal ends the wait for input, and its reason becomes the error', async () => {
+  it('a signal ends the wait for input', async () => {
     const abort = new AbortController();
     const reading = readStdin(context(new PassThrough(), abort.signal));
     abort.abort(new Error('enough'));
@@ -103,7 +103,7 @@ describe('limits of stdin', () => {
     return lines;
   };
 
-  it('splits a text into the same lines when it arrives in pieces of any length', async () => {
+  it('splits input into the same lines for any chunk size', async () => {
     const text = '\uFEFFa\r\nb\n\nc\rd\r\re\r\r\nŽ🚲\nlast';
     const lines = ['a\r\n', 'b\n', '\n', 'c\r', 'd\r', '\r', 'e\r', '\r\n', 'Ž🚲\n', 'last'];
     const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));

@@ -43,8 +43,8 @@ function draw(
   return batches.map((batch) => table.rows(rowsOf(batch))).join('') + (table.end?.() ?? '');
 }
 
-describe('widths of columns', () => {
-  it('the columns fit terminals from 20 to 200 columns, keep their order and have no trailing spaces', async () => {
+describe('column widths', () => {
+  it('a table fits terminals that are 20 to 200 columns wide', async () => {
     const order = ['NAME', 'STATE', 'CHARGE', 'SEEN', 'ID', 'POSITION'];
     for (let width = 20; width <= 200; width += 1) {
       const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, batch: 2 });
@@ -69,19 +69,19 @@ describe('widths of columns', () => {
     }
   });
 
-  it('widths of columns stay the same after the first batch, and longer cells of later batches are shortened', () => {
+  it('column widths do not change after the first batch', () => {
     expect(
       draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']]),
     ).toBe('A      B\nshort  x\nmuch…  y\n');
   });
 
-  it('a column gets the width that it asks for when there is enough space', () => {
+  it('a column gets its requested width when there is enough space', () => {
     expect(
       draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']]),
     ).toBe('A             B\nshort         x\nmuch longer   y\n');
   });
 
-  it('widths of columns are unlimited in a pipe', () => {
+  it('column widths are unlimited in a pipe', () => {
     expect(
       draw(
         [column('A'), column('B')],
@@ -92,7 +92,7 @@ describe('widths of columns', () => {
     ).toBe('A      B\nshort  x\nmuch longer than it was  y\n');
   });
 
-  it('the least useful column becomes narrower first and is then dropped', () => {
+  it('the least useful column is narrowed first and then dropped', () => {
     const columns = [
       column('A', { minimum: 4 }),
       column('B', { minimum: 4 }),
@@ -108,7 +108,7 @@ describe('widths of columns', () => {
     expect(draw(columns, 3, [row])).toBe('A\naa…\n');
   });
 
-  it('numbers are aligned to the right', () => {
+  it('numbers are right-aligned', () => {
     expect(
       draw([column('A', { align: 'right', minimum: 5 }), column('B')], 40, [
         ['1', 'x'],
@@ -118,7 +118,7 @@ describe('widths of columns', () => {
   });
 });
 
-it('tables keep unusual characters aligned and escape control characters (property-based)', () => {
+it('tables keep unusual characters aligned (property-based)', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), anyText()), { minLength: 1 }),
@@ -139,7 +139,7 @@ it('tables keep unusual characters aligned and escape control characters (proper
   );
 });
 
-it('a long list gives the same table in one batch and in many batches', async () => {
+it('a long list produces the same table in one batch and in many', async () => {
   const rows = rowsOf(
     Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
   );

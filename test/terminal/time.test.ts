@@ -29,11 +29,11 @@ describe('age', () => {
     [undefined, '-'],
     [1_770_000_000, '-'],
     [{ seconds: 1 }, '-'],
-  ])('the age of %j is %s', (iso, expected) => {
+  ])('the age of %j is shown as %s', (iso, expected) => {
     expect(age(iso, NOW)).toBe(expected);
   });
 
-  it('treats a time without an offset as UTC in every time zone of the machine', () => {
+  it('treats a time without an offset as UTC, regardless of the local time zone', () => {
     expect(readTime('2026-03-01T12:00:00')).toBe(NOW);
   });
 });

@@ -43,7 +43,7 @@ describe('typed times', () => {
     expect(read(text)).toBe(instant);
   });
 
-  test('calculates with days of 23 and 25 hours', () => {
+  test('handles days of 23 and 25 hours', () => {
     const monday = { ...NOW, ms: Date.parse('2026-10-26T11:00:00Z') };
     expect(read('yesterday', monday)).toBe('2026-10-24T22:00:00.000Z');
     expect(read('saturday', monday)).toBe('2026-10-23T22:00:00.000Z');
@@ -75,6 +75,6 @@ test.each([
 test.each([
   ['31.02.2026', '--until: there is no such date as 31.02.2026'],
   ['soon', '--until must be a time, not "soon"'],
-])('the error for %s names the flag', (text, message) => {
+])('the error for %s mentions the flag', (text, message) => {
   expect(() => readTimeFlag('--until', text, NOW)).toThrow(message);
 });

@@ -29,7 +29,7 @@ const ECHO = session(
 );
 
 describe('a transcript', () => {
-  test('a transcript passes when its output is as expected, and an update does not change it', async () => {
+  test('a transcript passes and stays unchanged when its output matches', async () => {
     const text = write(ECHO);
     expect(await check(text)).toBe(text);
     expect(await update(text)).toBe(text);
@@ -52,14 +52,14 @@ describe('a transcript', () => {
     },
   );
 
-  test('the error names the file, the line that differs and the command', async () => {
+  test('the error shows the file, the differing line and the command', async () => {
     const text = write(session('$ fleet --version', '<version>', '$ fleet nonsense', 'exit 2'));
     await expect(check(text)).rejects.toThrow(
       'a.md:10: the output differs after: $ fleet nonsense',
     );
   });
 
-  test('a transcript runs several terminals and waits for the output of each step', async () => {
+  test('runs several terminals, and waits for the output of each step', async () => {
     const text = write(
       session(
         '[first] $ echo one; sleep 1000',
@@ -77,7 +77,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('an update of a transcript without outputs writes the output of each terminal into it', async () => {
+  test('an update adds the output of each terminal to a transcript', async () => {
     const lines = [
       '[first] $ echo one; sleep 1000',
       'one',
@@ -104,7 +104,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('passes the lines of a here-document on stdin', async () => {
+  test('passes the lines of a here-document to stdin', async () => {
     const text = write(
       session("$ cat - <<'EOF' | tr a-z A-Z", '> one', '>', '> $x', '> EOF', 'ONE', '', '$X'),
     );
@@ -123,7 +123,7 @@ describe('a transcript', () => {
     expect(await check(text)).toBe(text);
   });
 
-  test('counts the lines that are not shown', async () => {
+  test('checks the number of omitted lines', async () => {
     const text = write(session('$ seq 9', '1', '… 7 more lines', '9'));
     expect(await check(text)).toBe(text);
     const wrong = text.replace('7 more', '6 more');
@@ -131,7 +131,7 @@ describe('a transcript', () => {
     expect(await update(wrong)).toBe(text);
   });
 
-  test('a terminal shows stdout and stderr as on its screen, and accepts typed keys', async () => {
+  test('a terminal shows its screen output and accepts typed keys', async () => {
     const text = write(
       session(
         `[me] $ printf 'old\\rnew\\n'; echo x >&2; read -p 'Name? ' name; echo "hello $name"; exit 3`,
@@ -149,7 +149,7 @@ describe('a transcript', () => {
     await expect(check(text.replace('hello', 'bye'))).rejects.toThrow('a.md:13: ');
   });
 
-  test('shows what fleet prints on a terminal', async () => {
+  test('shows the terminal output of fleet', async () => {
     const text = write(
       session('$ fleet bicycles list --columns name').replace('console', 'console terminal=30x10'),
       'sandbox --bicycles 1',
@@ -167,7 +167,7 @@ describe('a transcript', () => {
     await expect(check(early)).rejects.toThrow('<uuid bike> has no value');
   });
 
-  test('shows the webhooks of a receiver, which answers them as the transcript says', async () => {
+  test('a receiver shows its webhooks and responds as the transcript specifies', async () => {
     const curl = "$ curl -s -o answer -w '%{http_code}' -d hello <receiver>/in";
     const posted = ['$ receiver requests', 'POST /in'];
     const form = ['content-type: application/x-www-form-urlencoded', 'hello'];
@@ -180,7 +180,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('waits until a watch has read the list, and ignores earlier requests', async () => {
+  test('waits until a watch has read the list', async () => {
     const text = write(
       session(
         "$ fleet api '/bicycles/?page_size=1' --jq .count",
@@ -199,7 +199,7 @@ describe('a transcript', () => {
     expect(await check(text)).toBe(text);
   });
 
-  test('shows the requests to a service and its answers', async () => {
+  test('shows the requests to a service and the responses', async () => {
     const answers = '```http\n> GET /bicycles/\n< 403\n{"detail": "not you"}\n```\n\n';
     const text = write(
       answers +
@@ -220,7 +220,7 @@ describe('a transcript', () => {
 });
 
 describe('a service', () => {
-  test('a transcript can create tokens and shows the token that each request had', async () => {
+  test('a transcript can create tokens and shows the token of each request', async () => {
     const text = write(
       session(
         '$ service token ends=30m',
@@ -239,7 +239,7 @@ describe('a service', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('the service and the commands share one clock, which a transcript can set forward', async () => {
+  test('the service and the commands share a clock that a transcript can advance', async () => {
     const text = write(
       session(
         '$ service token ends=30m role=admin',
@@ -265,7 +265,7 @@ describe('a service', () => {
   });
 });
 
-describe('a mistake in the format of a transcript', () => {
+describe("a mistake in a transcript's format", () => {
   test.each([
     ['# A title\n', 'begins with "---"'],
     ['---\nclock: still\n---\n# A title\n', 'must name the service'],
@@ -275,7 +275,7 @@ describe('a mistake in the format of a transcript', () => {
     [write(session('text')), 'a session begins with'],
     [write(session("$ cat <<'EOF'", 'text')), 'the command does not end'],
     [write('Text.\n\n```csv file=a.csv\n```\n'), 'must name the file'],
-  ])('reports a mistake of %j', (text, message) => {
+  ])('reports the mistake in %j', (text, message) => {
     expect(() => parseTranscript('a.md', text)).toThrow(message);
   });
 });
@@ -284,7 +284,7 @@ describe('placeholders', () => {
   const UUID = '00000000-0000-4000-8000-000000000001';
 
   test.each(Object.entries(FORMS))(
-    'the placeholder <%s> does not match every text',
+    'the placeholder <%s> does not match every string',
     (_name, form) => {
       for (const text of ['', 'any text', '-', '!'])
         expect(new RegExp(`^(?:${form})$`).test(text)).toBe(false);
@@ -303,7 +303,7 @@ describe('placeholders', () => {
       ['<new>', '<age>'],
     ],
   ])(
-    'an update replaces the placeholders %j with the output %j by %j',
+    'an update of the placeholders %j with the output %j produces %j',
     (expected, actual, updated) => {
       expect(reconcile(expected, actual, new Map())).toEqual(updated);
     },
@@ -329,7 +329,7 @@ describe('a plain line', () => {
     ],
     ["fleet a - <<'EOF'", [['fleet', 'a', '-']]],
     ['fleet a # words', [['fleet', 'a']]],
-  ])('the command line %s runs in the process of the test', (line, words) => {
+  ])('the command line %s runs in the test process', (line, words) => {
     expect(readPlainLine(line)?.map((command) => command.words)).toEqual(words);
   });
 

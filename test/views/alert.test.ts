@@ -8,8 +8,8 @@ import { ALERT_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.
 /** The expected screens start on their own line. */
 const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VALUES), screen)}`;
 
-describe('the table of alerts', () => {
-  it('the table of alerts fits a terminal of 40 columns', async () => {
+describe('the alert table', () => {
+  it('the alert table fits a terminal of 40 columns', async () => {
     expect(await draw({ width: 40 })).toBe(`
 TYPE                           STATE
 lock.bat.low                   new
@@ -19,7 +19,7 @@ new.type                       muted
 `);
   });
 
-  it('the table of alerts fits a terminal of 80 columns', async () => {
+  it('the alert table fits a terminal of 80 columns', async () => {
     expect(await draw({ width: 80 })).toBe(`
 AGE         TYPE                       STATE      BICYCLE       MESSAGE
 5 min ago   lock.bat.low               new        Berlin 0001   The battery of …
@@ -29,7 +29,7 @@ AGE         TYPE                       STATE      BICYCLE       MESSAGE
 `);
   });
 
-  it('the table of alerts has every column in a pipe', async () => {
+  it('the alert table has every column in a pipe', async () => {
     expect(await draw({})).toBe(`
 CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     ID
 2026-03-01T11:55:00Z  lock.bat.low                        new        Berlin 0001                           The battery of the lock is low (12 %)                                       a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
@@ -68,6 +68,6 @@ it.each([
   [{ location: 'Berlin' }, undefined],
   [{}, undefined],
   [null, undefined],
-])('reads the position of an alert: %j', (extra, point) => {
+])("reads an alert's position: %j", (extra, point) => {
   expect(ALERTS.position?.({ extra })).toEqual(point);
 });

@@ -8,8 +8,8 @@ import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/row
 const draw = async (screen: Screen) =>
   `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
 
-describe('the table of bicycles', () => {
-  it('the table of bicycles fits a terminal of 40 columns', async () => {
+describe('the bicycle table', () => {
+  it('the bicycle table fits a terminal of 40 columns', async () => {
     expect(await draw({ width: 40 })).toBe(`
 NAME              STATE           CHARGE
 Berlin 0001       available         57 %
@@ -43,7 +43,7 @@ Berlin 0001                                     available       57.4 %  3 min ag
     );
   });
 
-  it('the table of bicycles has every column in a pipe', async () => {
+  it('the bicycle table has every column in a pipe', async () => {
     expect(await draw({})).toBe(`
 NAME                                            STATE           CHARGE  SEEN                  ID                                    POSITION
 Berlin 0001                                     available         57.4  2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
@@ -55,7 +55,7 @@ Berlin 0001                                     available         57.4  2026-03-
 `);
   });
 
-  it('the table of bicycles has colors on a terminal of 80 columns', async () => {
+  it('the bicycle table has colors on a terminal of 80 columns', async () => {
     expect(await draw({ width: 80, colorLevel: 1 })).toBe(`
 \u001b[1mNAME\u001b[22m                                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mSEEN\u001b[22m        \u001b[1mID\u001b[22m
 Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  3 min ago   0b9f2c1e
@@ -92,7 +92,7 @@ it.each([
   expect(showCharge(charge, PIPE).text).toBe(inPipe);
 });
 
-describe('the position of a bicycle', () => {
+describe("a bicycle's position", () => {
   it.each([
     [52.520008, 13.404954, '52.52001, 13.40495', '52.520008, 13.404954'],
     ['-33.86880', '151.2093', '-33.86880, 151.20930', '-33.86880, 151.2093'],
@@ -129,6 +129,6 @@ it.each([
   [null, undefined],
   [7, undefined],
   ['constructor', undefined],
-])('the color of the state %j is %s', (state, color) => {
+])('the state %j has the color %s', (state, color) => {
   expect(lookOf(state).color).toBe(color);
 });

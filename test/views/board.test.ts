@@ -131,18 +131,21 @@ test.each([
   [{ readAtMs: 3_875_000, reason: 'HTTP 503' }, 'ALERTS  2 min 5 s old: HTTP 503'],
   [{ readAtMs: undefined, reason: 'connection refused' }, 'ALERTS  not read: connection refused'],
   [undefined, 'ALERTS'],
-])('marks alerts with their age while their list cannot be read: %j', (staleAlerts, heading) => {
-  expect(draw(80, 40, { staleAlerts }).map((line) => line.trimEnd())).toContain(heading);
-});
+])(
+  'shows the age of the alerts while the alert list cannot be read: %j',
+  (staleAlerts, heading) => {
+    expect(draw(80, 40, { staleAlerts }).map((line) => line.trimEnd())).toContain(heading);
+  },
+);
 
-test('says that the comparison after a gap is not complete', () => {
+test('reports that the comparison after a gap is incomplete', () => {
   const doubt = 'a cache kept the list for 30 s';
   const [, , third = ''] = draw(120, 40, { doubt });
   expect(third).toBe(`the comparison after the last gap is not complete: ${doubt}`);
   expect(draw(80, 40)[2]).toBe('');
 });
 
-test('draws the board in 20x5', () => {
+test('draws the board at 20x5', () => {
   expect(screen(20, 5)).toMatchInlineSnapshot(`
     "
      fleet wa… 15:03:59 
@@ -154,7 +157,7 @@ test('draws the board in 20x5', () => {
   `);
 });
 
-test('draws the board in 60x20', () => {
+test('draws the board at 60x20', () => {
   expect(screen(60, 20)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
@@ -181,7 +184,7 @@ test('draws the board in 60x20', () => {
   `);
 });
 
-test('while the fleet is read, shows how many bicycles are known and counts only those', () => {
+test('shows how many bicycles are known while the fleet is being read', () => {
   expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
@@ -212,7 +215,7 @@ test('while the fleet is read, shows how many bicycles are known and counts only
   `);
 });
 
-test('draws the help and the card of a bicycle', () => {
+test("draws the help screen and a bicycle's card", () => {
   expect(screen(60, 12, { view: { ...VIEW, panel: { type: 'help' } } })).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
@@ -258,7 +261,7 @@ test('shows the same text with colors, and unknown values in gray', async () => 
   expect(draw(80, 24, PARTLY, paint).join('\n')).toContain('\u001b[90mavailable');
 });
 
-describe('the footer of the board', () => {
+describe('the board footer', () => {
   const connecting: BoardConnection = { state: 'connecting', sinceMs: 3_998_000 };
   const open: BoardConnection = { state: 'open', sinceMs: 3_960_000 };
   const failure = { message: 'connection refused', retryAtMs: 4_003_000 };
@@ -270,7 +273,7 @@ describe('the footer of the board', () => {
     ['lost', [lost], `○ ${again}`],
     ['one of two lost', [open, lost], `○ 1 of 2 topics connected; ${again}`],
     ['all of two', [open, open], '● connected on all 2 topics for 40 s'],
-  ])('the footer of the board shows %s', (_name, topics, text) => {
+  ])('the board footer shows %s', (_name, topics, text) => {
     const connections = new Map(
       topics.map((connection, index) => [`${TOPIC}${index}`, connection]),
     );
@@ -323,7 +326,7 @@ test('draws the board when no bicycles are known', () => {
   expect(draw(80, 24, { traffic, connections })[1]).toBe('0.0/s, 0 messages; a gap is open');
 });
 
-describe('the list of bicycles on the board', () => {
+describe('the bicycle list on the board', () => {
   const names = (sort: BoardView['sort'], filter = '') =>
     pickRows(
       BICYCLES,
@@ -345,7 +348,7 @@ describe('the list of bicycles on the board', () => {
     const input = { view: { ...VIEW, filter: text }, fleet: { ...INPUT.fleet, filterProblem } };
     expect(screen(160, 24, input)).toContain(problem.slice(0, 30));
   });
-  test('the list of bicycles on the board can be sorted, filtered and scrolled', () => {
+  test('the bicycle list on the board can be sorted, filtered and scrolled', () => {
     expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);
     expect(names('name')).toEqual(['Emmy 0197', 'No batter', 'The bicyc']);
     expect(names('state')).toEqual(['Emmy 0197', 'فاطمة الز', 'The bicyc']);
@@ -363,7 +366,7 @@ describe('the list of bicycles on the board', () => {
   });
 });
 
-describe('the parts of the board share its height', () => {
+describe('the sections of the board share its height', () => {
   const many = { bicycles: 400, changes: 400, alerts: 20 };
   test.each([
     ['the list gets the rows that changes do not need', { ...many, changes: 0, alerts: 0 }, 34],
@@ -373,7 +376,7 @@ describe('the parts of the board share its height', () => {
     expect(bicycleRows(48, needs)).toBe(rows);
   });
 
-  test('each part of the board that does not fit at 60x20 shows how much is hidden', () => {
+  test('a board section that does not fit shows how many entries are hidden', () => {
     const rows = INPUT.fleet.rows.slice(0, bicycleRows(20, { ...NEEDS, bicycles: 400 }));
     const fleet = { ...INPUT.fleet, rows, matching: 400 };
     const text = draw(60, 20, { fleet }).join('\n');
@@ -390,14 +393,14 @@ describe('dialogs', () => {
     ...({ type: 'ask', uuids: ['a', 'b'], transition: 'put_in_maintenance', question } as const),
     ...{ proof: undefined, typed: '' },
   };
-  test.each([60, 80, 140])('shows the whole question above the footer at %i columns', (width) => {
+  test.each([60, 80, 140])('shows the whole prompt above the footer at %i columns', (width) => {
     const lines = draw(width, 20, { view: { ...VIEW, dialog: ask } });
     expect(lines).toHaveLength(20);
     expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(question);
     expect(lines.at(-2)).toContain('Enter: yes');
   });
 
-  test('the dialog shows for how many bicycles each transition is allowed', () => {
+  test('the dialog shows how many bicycles allow each transition', () => {
     const choices = [
       { name: 'put_in_maintenance', allowedCount: 2 },
       { name: 'rent', allowedCount: 1 },
@@ -412,7 +415,7 @@ describe('dialogs', () => {
     ]);
   });
 
-  test('a long dialog keeps the selected row visible and shows a sign for the hidden rows', () => {
+  test('a long dialog keeps the selected row visible', () => {
     const choices = Array.from({ length: 12 }, (_, at) => ({ name: `t${at}`, allowedCount: 1 }));
     const dialog = { type: 'choose', uuids: ['a'], choices, selected: 11 } as const;
     const lines = draw(60, 8, { view: { ...VIEW, dialog } });

@@ -47,13 +47,13 @@ test('groups the outcomes by reason at 80 columns', () => {
 `);
 });
 
-test.each([60, 80, 140])('prints no line wider than %i columns and shortens no reason', (width) => {
+test.each([60, 80, 140])('wraps long reasons instead of shortening them at %i columns', (width) => {
   const text = showEndings(ENDINGS, { width, paint: NO_PAINT });
   for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(text.replace(/\n {4}/g, ' ')).toContain(LONG);
 });
 
-test('prints all complete UUIDs to a pipe, and on a terminal the number of those that are not shown', () => {
+test('omits UUIDs on a terminal but prints them all to a pipe', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
   expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
   expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain(
@@ -64,7 +64,7 @@ test('prints all complete UUIDs to a pipe, and on a terminal the number of those
   );
 });
 
-test('groups creations by reason and shows their rows and names', () => {
+test('groups failed create requests by reason', () => {
   const refused = (row: number, name: string) =>
     ended(row, {
       row,

@@ -110,12 +110,12 @@ function check(layout: Layout, grid: Grid, total: number): void {
   }
 }
 
-describe('the layout of the map', () => {
+describe('the map layout', () => {
   test.each([
     ['Braille', BRAILLE],
     ['signs', SIGNS],
     ['squares', SQUARES],
-  ])('%s: contains every bicycle once in any order (property-based)', (_name, grid) => {
+  ])('%s: contains every bicycle exactly once in any order (property-based)', (_name, grid) => {
     fastCheck.assert(
       fastCheck.property(
         fleets,
@@ -143,7 +143,7 @@ describe('the layout of the map', () => {
     );
   });
 
-  test('a map that is fitted to the fleet contains every bicycle (property-based)', () => {
+  test('a map fitted to the fleet contains every bicycle (property-based)', () => {
     fastCheck.assert(
       fastCheck.property(fleets, (groups) => {
         const { places } = sceneOf(groups.flat());
@@ -154,7 +154,7 @@ describe('the layout of the map', () => {
     );
   });
 
-  test('shows positions at the edge of the projection, or lists them as too close to a pole', () => {
+  test('shows or lists every position at the edge of the projection', () => {
     for (const latitude of [
       85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066,
     ]) {
@@ -203,7 +203,7 @@ describe('positions on the map', () => {
     ).toContain('180.00°');
   });
 
-  test('the scale has a round length that is correct at the center', () => {
+  test('the scale shows a round distance that is correct at the center', () => {
     const view = { x: worldX(13.4), y: worldY(60), worldDots: 1_000_000 };
     const { dots, label } = scaleBar(view, 60);
     expect(label).toBe('1 km');
@@ -254,7 +254,7 @@ function cities(count: number): Bicycle[] {
   });
 }
 
-test('names large towns first, where there is space, and never over bicycles', () => {
+test('labels large towns first and never covers bicycles', () => {
   const towns = readTowns(
     JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')),
   );
@@ -335,7 +335,7 @@ describe('the map on a terminal', () => {
     [80, 24],
     [140, 40],
   ])(
-    'the legend at %i by %i shows exact numbers and names the bicycles without a position',
+    'the legend at %i by %i shows exact counts and the bicycles without a position',
     (width, height) => {
       const bicycles = [
         ...cities(397),
@@ -356,27 +356,24 @@ describe('the map on a terminal', () => {
     [100, 16],
     [120, 30],
     [300, 100],
-  ])(
-    'keeps space for the scale and the bicycles without a position with hundreds of states: %i by %i',
-    (width, height) => {
-      const { text, input } = drawMany(width, height);
-      const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
-        ([, count]) => Number(count),
-      );
-      const [, others = 0, rest = 0] = /\+ (\d+) others (\d+)/.exec(text) ?? [];
-      expect([
-        shown.length + Number(others),
-        shown.reduce((sum, count) => sum + count, Number(rest)),
-      ]).toEqual([input.counts.length, input.counts.reduce((sum, { count }) => sum + count, 0)]);
-      expect(text).toMatch(/├─+┤ \d+ m/);
-      for (const label of [
-        'without a position',
-        'with an impossible position',
-        'nearer than 5 degrees',
-      ])
-        expect(text).toContain(label);
-    },
-  );
+  ])('leaves space for the scale with hundreds of states: %i by %i', (width, height) => {
+    const { text, input } = drawMany(width, height);
+    const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
+      ([, count]) => Number(count),
+    );
+    const [, others = 0, rest = 0] = /\+ (\d+) others (\d+)/.exec(text) ?? [];
+    expect([
+      shown.length + Number(others),
+      shown.reduce((sum, count) => sum + count, Number(rest)),
+    ]).toEqual([input.counts.length, input.counts.reduce((sum, { count }) => sum + count, 0)]);
+    expect(text).toMatch(/├─+┤ \d+ m/);
+    for (const label of [
+      'without a position',
+      'with an impossible position',
+      'nearer than 5 degrees',
+    ])
+      expect(text).toContain(label);
+  });
 
   test('combines the states beyond the limit as "other"', () => {
     const { layout, input } = drawMany(120, 30);
@@ -386,7 +383,7 @@ describe('the map on a terminal', () => {
     expect(input.states.at(-2)).toBe(input.counts[input.states.length - 2]?.value);
   });
 
-  test('counts and names the bicycles outside the view', () => {
+  test('counts and lists the bicycles outside the view', () => {
     const input = inputOf(cities(40), {
       view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 },
     });
@@ -395,7 +392,7 @@ describe('the map on a terminal', () => {
     expect(text).toMatch(/30 outside the view: \w.*, .* …/);
   });
 
-  test('the cells of a cluster are colored by the shares of its states', () => {
+  test('cluster cells are colored in proportion to the states', () => {
     expect(shareCells([50, 50, 0], 4)).toEqual([0, 0, 1, 1]);
     expect(shareCells([91, 9], 5)).toEqual([0, 0, 0, 0, 0]);
     expect(shareCells([60, 20, 20], 5)).toEqual([0, 0, 0, 1, 2]);
@@ -412,18 +409,18 @@ describe('the map on a terminal', () => {
   describe.each([
     ['cities', cities(300)],
     ['one city', cities(300).filter((_, index) => index % 4 === 0)],
-  ])('draws the fleet %s as in its snapshot', (_name, bicycles) => {
+  ])('the drawing of the fleet "%s" matches its snapshot', (_name, bicycles) => {
     test.each(looks)('on %s', (_size, look) => {
       expect(drawText(inputOf(bicycles), look).text).toMatchSnapshot();
     });
   });
 });
 
-describe('the map as SVG', () => {
+describe('the SVG map', () => {
   const svgOf = (bicycles: readonly Bicycle[]) =>
     drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
 
-  test('the SVG map of the same fleet is always the same (snapshot)', async () => {
+  test('draws the same SVG map for the same fleet (snapshot)', async () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
   });
 
@@ -450,7 +447,7 @@ test.each([
   [300, 250],
   [900, 600],
   [4000, 300],
-])('the legend of hundreds of states fits %i by %i', (width, height) => {
+])('the legend for hundreds of states fits %i by %i', (width, height) => {
   const input = inputOf(manyStates());
   const svg = drawSvg({ ...input, width, height });
   const bottom = Math.max(

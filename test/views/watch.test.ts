@@ -129,7 +129,7 @@ test('lines of `watch` fit 80 columns', () => {
   `);
 });
 
-test('a line begins with "enters" or "leaves" when the change crosses the filters', () => {
+test('a line shows "entered" or "left" when the bicycle starts or stops matching the filters', () => {
   const crossing = (entry: ShownEntry, word: 'entered' | 'left') =>
     draw({ ...entry, crossing: word } as ShownEntry, 100);
   expect(crossing(ENTRIES[0] as ShownEntry, 'entered')).toContain(' entered: rented -> available');
@@ -137,7 +137,7 @@ test('a line begins with "enters" or "leaves" when the change crosses the filter
   expect(crossing(update(undefined, { state: 'lost' }), 'entered')).toContain(' entered: lost ');
 });
 
-test('-o wide adds the time of receipt', () => {
+test('-o wide adds the time when the change was received', () => {
   const place = { zone: openTimeZone('Europe/Berlin'), paint: NO_PAINT, receivedMs: AT + 61_000 };
   const entry = ENTRIES[0] as ShownEntry;
   expect(changeLine(entry, AT, { ...place, width: 120, terminal: true })).toMatch(

@@ -1,4 +1,4 @@
-// `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
+// `fleet alerts act`: resolves, silences, escalates or stops one or more alerts, each at most once.
 
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
@@ -24,8 +24,8 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
 ]);
 
 /**
- * Runs an action on each of the alerts. The action is the last word of the command. Assumed from
- * observation: the endpoint and its actions.
+ * Runs an action on each of the alerts. The action is the last word of the command. The endpoint
+ * and its actions are assumed from observation.
  */
 export async function actOnAlerts(
   context: Context,
@@ -52,7 +52,7 @@ export async function actOnAlerts(
 }
 
 /**
- * Explains why an alert or action is missing. Observed: the service answers "No Alert matches …"
+ * Explains why an alert or action is missing. Observed: the service returns "No Alert matches …"
  * for an alert that it does not show, and "Not found." for an unknown action.
  */
 const explainMissing =
@@ -92,8 +92,12 @@ async function findAlert(context: Context, text: string): Promise<Meant<Alert>> 
     query: await scopeOf(context),
   };
   const matches = await findByPrefix<Alert>(await context.client(), list, text);
-  const missing = new FleetError('not-found', `no alert begins with "${shorten(text)}"`, {
-    hint: 'use a UUID or its first four or more digits; "fleet alerts list" shows them',
-  });
+  const missing = new FleetError(
+    'not-found',
+    `no alert has a UUID that begins with "${shorten(text)}"`,
+    {
+      hint: 'use a UUID or at least its first four digits; "fleet alerts list" shows the UUIDs',
+    },
+  );
   return pickOne(text, matches, ALERT, missing);
 }

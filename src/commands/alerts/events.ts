@@ -1,4 +1,4 @@
-// The types of the state machine that follows alerts: its plan, its events and its effects.
+// The types of the state machine that follows alerts: its plan, events and effects.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -16,25 +16,23 @@ export interface AlertsPlan extends EndOptions {
   /** The time zone for times in the conditions of --until. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
-  /**
-   * The filters to send with each request for the list. The order and the page are not included.
-   */
+  /** The filters to send with each list request, without the order and the page. */
   readonly query: Query;
   /** Limits the watch to alerts of these types, and to changes into one of these states. */
   readonly type?: readonly string[] | undefined;
   readonly state?: readonly string[] | undefined;
   /** The part of the fleet whose alerts are shown; undefined for all alerts. */
   readonly subjects?: AlertSubjects | undefined;
-  /** How long to wait between two reads of the list. Undefined: the list is never read. */
+  /** How long to wait between two reads of the list. Undefined when the list is never read. */
   readonly everyMs: number | undefined;
   /** Whether the list is read only to find alerts that no webhook delivered. */
   readonly isBackfill: boolean;
-  /** At the start, alerts that changed since this time are shown. */
+  /** At startup, alerts that changed since this time are shown. */
   readonly sinceMs?: number | undefined;
 }
 
 export type AlertsEvent =
-  /** A page of the list arrived. `serviceMs` is the time of the service's clock. */
+  /** A page of the list arrived. `serviceMs` is the service's time. */
   | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
   | { readonly type: 'webhook'; readonly webhook: Webhook }
@@ -69,9 +67,7 @@ export type AlertsEffect =
       readonly type: 'unread';
       readonly error: FleetError;
       readonly retryInMs: number;
-      /**
-       * The pause that the service asked for. Only set when fleet waits for less time than that.
-       */
+      /** The pause that the service asked for. Only set when fleet waits for a shorter time. */
       readonly cappedFromMs: number | undefined;
     }
   /** The list was read for the first time. */
@@ -83,8 +79,8 @@ export type AlertsEffect =
   /** Asks for a `tick` event after this time. */
   | { readonly type: 'wake'; readonly inMs: number }
   /**
-   * Accepts a received webhook. The sender gets its answer after all earlier effects were carried
-   * out.
+   * Accepts a received webhook. The sender gets its response after all earlier effects have been
+   * carried out.
    */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | CommonEffect;

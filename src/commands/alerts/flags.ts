@@ -1,4 +1,4 @@
-// The flags of the verbs of `fleet alerts`.
+// The flags of the `fleet alerts` verbs.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
@@ -129,8 +129,8 @@ function readPath(text: string): string {
 function readForward(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The error does not quote the address, because the address of a webhook often contains a
-    // secret in its path.
+    // The error does not quote the address, because a webhook address often contains a secret in
+    // its path.
     throw usageError(
       '--forward must be an http or https address',
       'for example: --forward https://hooks.example.com/alerts',

@@ -30,7 +30,7 @@ import type { Webhook } from './webhook-receiver.js';
 export interface Receiver {
   /** Queues a webhook for forwarding. Called before its alerts are shown. */
   pass(webhook: Webhook): void;
-  /** Stops receiving, and answers the webhooks that still wait. Resolves within a second. */
+  /** Stops receiving, and answers the webhooks that are still waiting. Resolves within a second. */
   close(): Promise<void>;
   summary(): SummaryPart;
 }
@@ -50,13 +50,13 @@ export interface FollowInput {
 }
 
 /**
- * Effects of these types are carried out one at a time, in the order in which they were requested.
- * Each one waits until all earlier alerts were delivered.
+ * Effects of these types are carried out sequentially, in the order in which they were requested.
+ * Each effect waits until all earlier alerts have been delivered.
  */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
 /**
- * The number of alerts that are printed in one batch, unless alerts are printed one at a time.
+ * The number of alerts that are printed in one batch, unless alerts are printed individually.
  * Larger batches would delay the alerts.
  */
 const TOGETHER = 50;
@@ -127,8 +127,8 @@ async function openAlerts(
      * is first queued for forwarding, and is answered last.
      */
     async deliver(items, onDelivered) {
-      // Effects that print nothing cannot get lost when the output closes, so they count as
-      // delivered at once.
+      // Effects that print nothing cannot get lost when the output closes, so they are treated as
+      // delivered immediately.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);

@@ -84,8 +84,8 @@ export function openForwarder({
 }
 
 /**
- * Counts the attempts for the first body. The number is kept only in memory, because it only
- * determines the length of the pauses.
+ * Counts the attempts to send the first body. The count is kept only in memory, because it only
+ * determines the retry delays.
  */
 function countTries(queue: Memory['queue']): MessageStore<Forwarded> {
   let tries = 0;

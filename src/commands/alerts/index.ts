@@ -125,7 +125,10 @@ function addListen(alerts: Command, run: Run): void {
   const listen = addVerb(
     alerts,
     ['listen', 'receive alerts as webhooks', LISTEN_DESCRIPTION],
-    ['in another terminal: fleet sandbox --webhook http://127.0.0.1:4020/', 'fleet alerts listen'],
+    [
+      'in another terminal, run: fleet sandbox --webhook http://127.0.0.1:4020/',
+      'fleet alerts listen',
+    ],
     ['signed, as JSON lines', 'fleet alerts listen --secret-env WEBHOOK_SECRET --json'],
     [
       'forward to a program on this machine',

@@ -1,5 +1,5 @@
-// `fleet alerts listen`: receives alerts as webhooks, prints each once, forwards them, and reads
-// the list for missed alerts.
+// `fleet alerts listen`: receives alerts as webhooks, prints each alert once, forwards it, and
+// reads the list to find missed alerts.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { openForwarder } from './forward.js';
 import { type Forwarded, type Memory, openMemory } from './state-file.js';
 import { openReceiver, type Webhook } from './webhook-receiver.js';
 
-/** Repeated refusals with the same status are reported at most once in this time. */
+/** Repeated refusals with the same status are reported at most once in this interval. */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -31,8 +31,8 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const secret = readSecret(context, options);
   if (secret === undefined && !isLoopback({ hostname: options.host })) {
     throw usageError(
-      `--host ${options.host} needs a secret: without one only this machine can connect`,
-      'pass --secret-env NAME, the variable with the secret',
+      `--host ${options.host} needs a secret: without a secret, fleet accepts connections only from this machine`,
+      'pass --secret-env NAME, where NAME is the environment variable that contains the secret',
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
@@ -66,13 +66,13 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   if (secretEnv === undefined) return undefined;
   const secret = io.env[secretEnv];
   if (secret === undefined || secret === '') {
-    // The user may have typed the secret itself, so only the usual names of variables are quoted.
+    // The user may have typed the secret itself, so only typical variable names are quoted.
     const name = /^[A-Z_][A-Z0-9_]*$/.test(secretEnv) ? ` ${secretEnv}` : '';
     const problem = `the variable${name} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`;
     const hint =
       name === ''
-        ? 'pass the name of a variable, and set the variable to the secret of the webhooks'
-        : 'set it to the secret of the webhooks';
+        ? 'pass the name of an environment variable that contains the webhook secret'
+        : 'set the variable to the webhook secret';
     throw configError(problem, hint);
   }
   io.secrets.add(secret);
@@ -80,7 +80,8 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
 }
 
 /**
- * Returns the path of the listener's state file. Each service, address and path has its own file.
+ * Returns the path of the listener's state file. Each combination of service, address and path has
+ * its own file.
  */
 async function statePath(
   context: Context,
@@ -126,7 +127,7 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  // The forwarder is opened only now, because the server must have its port first.
+  // Opens the forwarder only after the server has its port.
   const onFailure = ending.fail;
   const forwarder =
     url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });

@@ -1,8 +1,8 @@
-// A log file of JSON lines. Opening a log reads and compacts it. Later records are appended.
+// A log file of JSON lines. Opening a log reads and compacts the file. Later records are appended.
 //
-// A record is written after its action. When the process is killed between the two, only this
-// action is repeated. Only one process writes to a log. Its lock consists of records in the log
-// itself, as in a journal.
+// A record is written after its action. When the process is killed in between, only this action is
+// repeated. Only one process writes to a log. Its lock consists of records in the log itself, as in
+// a journal.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -31,8 +31,8 @@ export interface AlertsLogOptions extends LockOptions {
 }
 
 /**
- * The maximum size of a log in bytes. The tables and queues in a log have lower limits of their
- * own, so a log normally stays far smaller.
+ * The maximum size of a log in bytes. The tables and queues in a log have lower limits, so a log is
+ * normally far smaller.
  */
 const LIMIT_BYTES = 400_000_000;
 /**
@@ -43,7 +43,7 @@ const APPENDED_BYTES = 1024 * 1024;
 
 /**
  * Reads a log that only the operator can write. Returns its text, its records, and the number of
- * invalid lines, such as an incomplete last line. A missing log counts as empty.
+ * invalid lines, such as an incomplete last line. A missing log is treated as empty.
  *
  * Throws a FleetError of kind `config` when the log cannot be read.
  */
@@ -170,7 +170,7 @@ async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise
   const id = randomBytes(6).toString('hex');
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
-    // The line feed ends an incomplete line that a crash may have left.
+    // The line feed ends an incomplete line that a crash may have left behind.
     writing(path, 'config', () =>
       fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }),
     );

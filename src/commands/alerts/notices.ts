@@ -17,7 +17,7 @@ export interface SummaryInput {
   more: readonly SummaryPart[];
 }
 
-/** A part of the summary. Programs get `fields`, and people get the texts in `facts`. */
+/** A part of the summary. Programs get `fields`, and people get the text in `facts`. */
 export interface SummaryPart {
   readonly fields: LogFields;
   readonly facts: readonly string[];
@@ -60,8 +60,8 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // Tells programs that the alert was found late. People see this in the printed line of the
-        // alert.
+        // Tells programs that the alert was found late. People see this in the alert's printed
+        // line.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

@@ -10,10 +10,10 @@ import { alertVersionOf } from '../../follower/known-alerts.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { readPath, textOf } from '../../terminal/values.js';
 
-/** States of alerts that need no more attention (interface.md section 3.2). */
+/** Alert states that no longer need attention (interface.md section 3.2). */
 const ENDED_STATES: readonly unknown[] = ['resolved', 'stopped', 'silenced'];
 
-/** Makes the message that delivers an alert. Its JSON is the unchanged alert. */
+/** Creates the message that delivers an alert. Its JSON is the unchanged alert. */
 export function deliveryMessageOf(
   item: AlertItem,
   notification: Notification | undefined,

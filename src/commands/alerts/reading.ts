@@ -1,7 +1,7 @@
 // One pass over the list of alerts: collects the alerts and decides how far to read.
 //
 // A quick pass ends at alerts that are older than the last known position. A deep pass covers two
-// more hours of alerts, because an alert with a wrong time can be further down the list.
+// more hours of alerts, because an alert with a wrong time can appear later in the list.
 
 import type { Alert } from '../../api/alert.js';
 import { AlertFeed, type AlertOrder } from '../../follower/alert-feed.js';
@@ -10,7 +10,7 @@ import type { Page, Query } from '../../http/types.js';
 
 export type ListReading = ReturnType<typeof startReading>;
 
-/** The largest expected error of the clocks that set the times of alerts. */
+/** The largest expected error of the clocks that set alert times. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** The maximum number of alerts that are read in one pass. */
 const READING_LIMIT_ITEMS = 20_000;
@@ -31,11 +31,10 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version. They stay here when fleet reads the same pages a
-     * second time.
+     * The alerts that were found, by version. They are kept when fleet reads the same pages again.
      */
     found: new Map<string, AlertItem>(),
-    /** The alerts of the pages after the first one. */
+    /** The alerts of the pages after the first page. */
     laterItems: [] as AlertItem[],
   };
 }
@@ -46,7 +45,7 @@ export function addPage(reading: ListReading, page: Page<Alert>): void {
   if (reading.feed.pages > 1) reading.laterItems.push(...fresh);
 }
 
-/** Starts again at the first page, and keeps the alerts that were found so far. */
+/** Restarts at the first page, and keeps the alerts that were found so far. */
 export function repeatReading(reading: ListReading): ListReading {
   return { ...reading, feed: reading.feed.repeat(), laterItems: [] };
 }
@@ -61,7 +60,7 @@ export function topOf({ feed, atMs }: ListReading): number {
 
 /**
  * Returns the reason to stop reading: the end of the list, alerts older than `cursorMs`, or a
- * limit. Undefined when more pages must be read.
+ * limit. Returns undefined when more pages must be read.
  */
 export function readDownTo(
   { isDeep, feed }: ListReading,
@@ -78,7 +77,7 @@ export function readDownTo(
 
 /**
  * Sorts alerts by the time of their last change, oldest first. Alerts without a time come first.
- * Alerts with the same time are in reverse order of the list, which begins with the newest.
+ * Alerts with the same time are in reverse list order, because the list starts with the newest.
  */
 export function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
   const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();

@@ -37,7 +37,7 @@ export type Memory = Awaited<ReturnType<typeof openMemory>>;
  */
 const FORMAT = 2;
 /**
- * The possible beginnings of a state file. It begins with a claim of the lock when a crash happened
+ * The possible prefixes of a state file. The file begins with a lock claim when a crash happened
  * before its header line was written.
  */
 const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];
@@ -48,8 +48,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
  * Opens the state file at a path. Creates a missing file. Keeps a copy of a damaged file.
  *
  * Throws a FleetError of kind `config` for a file that is not a state file, that others can write
- * to, or that belongs to another service. Also throws one when another process uses the file. A
- * file of another service is not changed.
+ * to, or that belongs to another service. Throws the same error when another process uses the file.
+ * A file of another service is not changed.
  */
 export async function openMemory(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -89,8 +89,8 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the damaged file has lost the position in the list, fleet continues from the time of
-      // the file's last change. It cannot have printed any later alert.
+      // When the damaged file no longer contains the position in the list, fleet continues from the
+      // time of the file's last change. Fleet cannot have printed alerts after that time.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -127,8 +127,8 @@ export async function openMemory(
 }
 
 /**
- * Opens the queue of bodies that wait for forwarding, oldest first. `append` writes records to the
- * log.
+ * Opens the queue of bodies that are waiting to be forwarded, oldest first. `append` writes records
+ * to the log.
  */
 function openQueue(append: (records: readonly unknown[]) => void) {
   const waiting = new Map<number, Forwarded>();
@@ -181,8 +181,8 @@ function refuseOther(path: string, baseUrl: string): void {
   const { text, records } = readLog(path);
   const [head] = records;
   const start = text.trimStart();
-  // After a power failure, a file can begin with NUL characters. Such a file counts as a damaged
-  // state file.
+  // After a power failure, a file can begin with NUL characters. Fleet treats such a file as
+  // damaged.
   const isCut = start.startsWith('\0');
   if (!isCut && !FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(
@@ -192,12 +192,12 @@ function refuseOther(path: string, baseUrl: string): void {
   const found = isObject(head) ? (head['base_url'] ?? baseUrl) : baseUrl;
   if (found === baseUrl) return;
   const hint = 'choose another path for this service';
-  throw configError(`${path} remembers the alerts of ${String(found)}, not of ${baseUrl}`, hint);
+  throw configError(`${path} contains the alerts of ${String(found)}, not of ${baseUrl}`, hint);
 }
 
 /**
- * Returns whether the log has a header line in a known format. A log that contains only claims is
- * new and also counts as complete.
+ * Returns whether the log has a header line in a known format. Also returns true for a log that
+ * contains only claims, because it is new.
  */
 function isWhole(records: readonly unknown[]): boolean {
   const isHead = (record: unknown) =>

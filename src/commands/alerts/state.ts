@@ -50,14 +50,14 @@ const AHEAD_MS = 60_000;
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
 /**
- * When the first answer takes longer than this, the watch also shows the alerts that were created
+ * When the first response takes longer than this, the watch also shows the alerts that were created
  * while it waited.
  */
 const LATE_MS = 5_000;
 /** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** After the list was read successfully, a refusal counts as temporary for this long. */
+/** After a successful read of the list, refusals are treated as temporary for this long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
 export type AlertsState = ReturnType<typeof startAlerts>;
@@ -79,8 +79,8 @@ export function startAlerts(
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
      * Whether the list is first read some time after the start of the watch, because of a failure
-     * or a restart, or with --since. The watch then also shows alerts that were created in this
-     * time.
+     * or a restart, or with --since. The watch then also shows alerts that were created between its
+     * start and this read.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
@@ -160,7 +160,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   const { reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
-  // Each page that arrives is a success, so the backoff starts again at its first pause.
+  // Each page that arrives is a success, so the backoff restarts with its first pause.
   if (state.failure !== undefined) state.failure.inARow = 0;
   const { feed } = reading;
   if (feed.pages === 0) {
@@ -211,7 +211,7 @@ function repair(turn: Turn, { atMs }: ListReading) {
 
 /**
  * Returns the alerts of a page that may be shown: unknown alerts that are not older than the
- * cursor. Without a cursor, the start of the watch counts.
+ * cursor. Without a cursor, the start of the watch is used.
  */
 export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): Alert[] {
   const fromMs = (marks.cursorMs ?? marks.beganMs) - CLOCK_MARGIN_MS;
@@ -221,8 +221,8 @@ export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): A
 }
 
 /**
- * Completes a pass over the list. Shows the new alerts, oldest first, and marks the others as
- * known.
+ * Completes a pass over the list. Shows the new alerts, oldest first, and marks all remaining
+ * alerts as known.
  */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
@@ -262,9 +262,9 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
     const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
     state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
     // Only a deep pass moves the cursor, so that each quick pass covers all alerts since the last
-    // deep one. An alert can move to another page while the list is read, and an earlier pass may
+    // deep pass. An alert can move to another page while the list is read, and an earlier pass may
     // have missed it. A deep pass that may have missed an alert does not move the cursor either, so
-    // that the next one goes back equally far.
+    // that the next pass goes back equally far.
     if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -278,7 +278,7 @@ function waitFor({ state, now, effects }: Turn, pauseMs: number) {
 function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: 'failed' }) {
   const { state, now, effects } = turn;
   state.isAsking = false;
-  // Assumed: a service that cannot sort by `modified` answers 400, as was observed for other
+  // Assumed: a service that cannot sort by `modified` returns 400, as was observed for other
   // fields.
   const { feed } = state.reading ?? {};
   if (feed?.pages === 0 && feed.isOrderRefused(error)) {
@@ -307,7 +307,7 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   waitFor(turn, pauseMs);
 }
 
-/** Ends the watch. The watch fails when the time of --for is over and the list was never read. */
+/** Ends the watch. The watch fails when the --for time is over and the list was never read. */
 function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   const { state, now } = turn;
   if (state.failure !== undefined) state.counts.unreadMs += now.monotonicMs - state.failure.sinceMs;
@@ -327,18 +327,14 @@ function readsList({ plan, counts }: AlertsState): boolean {
 function neverRead({ failure }: AlertsState): FleetError {
   const isAnswered = failure !== undefined && failure.error.kind !== 'network';
   const reason = failure?.error.message ?? 'the service did not answer';
-  return new FleetError(
-    isAnswered ? 'service' : 'network',
-    `the alerts were never read: ${reason}`,
-    {
-      hint: '"fleet doctor" checks the service',
-    },
-  );
+  return new FleetError(isAnswered ? 'service' : 'network', `no alerts could be read: ${reason}`, {
+    hint: 'run "fleet doctor" to check the service',
+  });
 }
 
 /**
- * Returns whether a retry cannot help. This is the case when the service has never answered
- * successfully, or when it has refused requests for a minute.
+ * Returns true when a retry cannot help: the service has never answered successfully, or has
+ * refused requests for a minute.
  */
 function isFinal(
   { kind, status = 0, isLasting }: FleetError,
@@ -359,14 +355,13 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // The watch ended before it handled all alerts of this webhook. The webhook gets no answer, so
-    // that the sender sends it again, to the next listener.
+    // The watch ended before it handled all alerts of this webhook. The webhook gets no response,
+    // so that the sender resends it to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list has already shown this version. It is recorded that a webhook has now delivered it
-    // too.
+    // The list has already shown this version. Records that a webhook has now also delivered it.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });

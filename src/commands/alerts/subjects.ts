@@ -32,7 +32,7 @@ export function openSubjects(selection: BicycleSelection) {
       if (!bicycles.has(uuid)) return 'unread';
       return selection.has({ ...bicycles.get(uuid), ...seenIn(alert) });
     },
-    /** Reads the bicycles of these alerts. Throws the errors of the client. */
+    /** Reads the bicycles of these alerts. Throws the client's errors. */
     async read(client: Client, alerts: readonly Alert[]): Promise<void> {
       const wanted = new Set(alerts.flatMap((alert) => uuidOf(alert) ?? []));
       const found = await readBicycles(client, wanted);

@@ -8,7 +8,7 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
 
 /**
- * Returns the alerts of a body with their original JSON texts, or the reason why the body is not
+ * Returns the alerts in a body with their original JSON text, or the reason why the body is not
  * valid. Assumed: section 6.2 does not describe the payload.
  */
 export function readPayload(body: string): readonly AlertItem[] | string {
@@ -36,7 +36,7 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
 }
 
 /**
- * Returns the alert of a pushed message (section 2.5), or undefined for other messages and for
+ * Returns the alert in a pushed message (section 2.5), or undefined for other messages and for
  * incomplete alerts.
  */
 export function readPushed(data: string): AlertItem | undefined {

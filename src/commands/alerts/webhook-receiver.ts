@@ -13,7 +13,7 @@ export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
-  /** Hides all secrets in a text from a webhook, and returns the text. */
+  /** Hides all secrets in text from a webhook, and returns the result. */
   hide(text: string): string;
   /** Processes a webhook. Returns false when the queue is full. */
   take(webhook: Webhook): boolean;
@@ -24,18 +24,18 @@ export interface ReceiverOptions extends OwnServerOptions {
 export interface Webhook {
   readonly items: readonly AlertItem[];
   /**
-   * The received body. A body that contains secrets is replaced by a UTF-8 text in which they are
-   * hidden.
+   * The received body. A body that contains secrets is replaced with UTF-8 text in which the
+   * secrets are hidden.
    */
   readonly body: Buffer;
-  /** The headers of the body. They are changed when the body was changed. */
+  /** The headers of the body. The headers are changed when the body was changed. */
   readonly headers: IncomingMessage['headers'];
   /** Answers the webhook with success. */
   accept(): void;
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** The maximum total size of the webhooks that wait for their answer. */
+/** The maximum total size of the webhooks that are waiting for an answer. */
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
 /** The maximum total size of the bodies that are not complete yet. */
 const UNFINISHED_LIMIT_BYTES = 16 * 1024 * 1024;
@@ -108,7 +108,7 @@ export async function openReceiver(options: ReceiverOptions) {
   };
 }
 
-/** Returns why the headers of a request are refused, or undefined when they are accepted. */
+/** Returns the reason to reject a request's headers, or undefined when they are accepted. */
 function refusalOf(
   { url = '', method, headers }: IncomingMessage,
   options: ReceiverOptions,
@@ -138,7 +138,7 @@ function openBodyReader() {
   const unfinished = new Set<() => void>();
   let allBytes = 0;
 
-  /** Resolves with the body. Does not resolve when the sender disconnects. */
+  /** Resolves with the body. Never resolves if the sender disconnects. */
   return (request: IncomingMessage): Promise<Buffer | Refusal> =>
     new Promise((resolve) => {
       let chunks: Buffer[] = [];
@@ -169,8 +169,8 @@ function openBodyReader() {
 }
 
 /**
- * The signature is checked before the body is parsed, so that a body of an unknown sender is never
- * parsed.
+ * The signature is checked before the body is parsed, so that a body from an unknown sender is
+ * never parsed.
  */
 function readSigned(
   { headers }: IncomingMessage,
@@ -197,7 +197,7 @@ function readSigned(
 
 /**
  * Returns the headers for a body in which secrets were hidden. The body gets a new signature,
- * because the original one no longer matches.
+ * because the original signature no longer matches.
  */
 function headersOfHidden(
   headers: IncomingMessage['headers'],

@@ -37,7 +37,9 @@ export async function listAliases(context: Context): Promise<void> {
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const rows = [...aliases].map(([name, line]) => ({ name, line }));
   if (format === 'table' && rows.length === 0)
-    return context.notice("No aliases yet. Add one: fleet alias set NAME 'COMMAND LINE'");
+    return context.notice(
+      "No aliases yet. To add an alias, run: fleet alias set NAME 'COMMAND LINE'",
+    );
   await printReport(context, ALIASES, rows, format);
 }
 
@@ -63,7 +65,7 @@ export async function deleteAlias({ io, notice }: Context, name: string): Promis
 }
 
 /**
- * Adds the aliases of a file. The file is a mapping of names to lines, or a list of rows with
+ * Adds the aliases from a file. The file is a mapping of names to lines, or a list of rows with
  * `name` and `line`. Throws a FleetError of kind `usage` that names the line of the first invalid
  * entry. In this case no alias is added.
  */
@@ -117,38 +119,38 @@ function entriesOf({ value, line }: LinedValue, source: string): Entry[] {
 
 function entryOf(name: string, line: unknown, at: number, source: string): Entry {
   if (typeof line === 'string') return { name, line, at };
-  throw usageError(`line ${at} of ${source}: the line of an alias must be a text`);
+  throw usageError(`line ${at} of ${source}: an alias line must be a string`);
 }
 
 /** Throws a FleetError of kind `usage` when an alias must not have this name or this line. */
 function checkAlias(program: Command, name: string, line: string): void {
   if (!ALIAS_NAME.test(name))
     throw usageError(
-      `"${hideLikelyTokens(name)}" cannot be the name of an alias`,
+      `"${hideLikelyTokens(name)}" is not a valid alias name`,
       'use letters, digits and dashes, beginning with a letter',
     );
   if (findBelow(program, name) !== undefined)
     throw usageError(
-      `"${name}" is a command of fleet, and an alias cannot replace it`,
+      `"${name}" is a fleet command, and an alias cannot replace it`,
       'choose another name',
     );
   const words = wordsOf(line);
   if (words === undefined)
     throw usageError(
-      'an alias is one command of fleet, without pipes and other shell operators',
+      'an alias must be a single fleet command without pipes or other shell operators',
       'put such characters in quotes, or define an alias in your shell',
     );
   if (hideJwts(line) !== line || words.some((word) => /^[^/]*$/.test(word) && looksLikeToken(word)))
     throw usageError(
-      'the line of an alias must not contain a token: "alias list" and process lists would show it',
+      'an alias line must not contain a token: "alias list" and process lists would show it',
       'set FLEET_TOKEN or log in with "fleet auth login"',
     );
   if (hasOpenQuote(line))
-    throw usageError('the line of an alias has a quote that is not closed', 'close the quote');
+    throw usageError('the alias line has an unclosed quote', 'close the quote');
   const [first = '', ...others] = words[0] === 'fleet' ? words.slice(1) : words;
   if (words[0] === 'fleet')
     throw usageError(
-      'the line of an alias begins without "fleet"',
+      'an alias line must not begin with "fleet"',
       `did you mean: fleet alias set ${name} '${[first, ...others].join(' ')}'`,
     );
   if (findBelow(program, first) === undefined) {
@@ -157,8 +159,8 @@ function checkAlias(program: Command, name: string, line: string): void {
       program.commands.map((each) => each.name()),
     );
     throw usageError(
-      `"${first}" is not a command of fleet`,
-      near === undefined ? 'fleet help shows the commands' : `did you mean "${near}"?`,
+      `"${first}" is not a fleet command`,
+      near === undefined ? 'run "fleet help" to list the commands' : `did you mean "${near}"?`,
     );
   }
 }

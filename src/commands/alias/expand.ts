@@ -50,12 +50,12 @@ const CHANGES: { readonly [command: string]: readonly string[] } = {
 };
 
 /**
- * Flags that determine which service receives the token. They have no defaults for single commands.
- * Otherwise `list` could read from one service and `edit` could write to another.
+ * Flags that determine which service receives the token. They cannot have defaults for individual
+ * commands. Otherwise `list` could read from one service and `edit` could write to another.
  */
 export const PLACE_FLAGS: readonly string[] = ['profile', 'base-url', 'sse-url'];
 
-/** Returns whether a flag of a command must not have a default. */
+/** Returns whether a command's flag must not have a default. */
 export function isNeverDefault(command: Command, flag: string): boolean {
   return (
     NEVER_DEFAULT.includes(flag) ||
@@ -69,7 +69,7 @@ const REPAIRS: readonly string[] = ['config', 'alias', 'doctor', 'help', 'comple
 
 /**
  * Returns the typed command line with its alias and defaults expanded. `build` declares the
- * commands. A built-in command has priority over an alias with the same name.
+ * commands. A built-in command takes precedence over an alias with the same name.
  *
  * Throws a FleetError of kind `usage` for an alias with missing arguments, and of kind `config` for
  * invalid aliases or defaults.
@@ -89,12 +89,12 @@ export async function expandLine(
     : addDefaults(await build(expanded), expanded, defaults, env);
 }
 
-/** Flags that print a text instead of running the command. */
+/** Flags that print text instead of running the command. */
 const HELP_FLAGS: readonly string[] = ['--help', '-h', '--version', '-V'];
 
 /**
- * Reads aliases and defaults. Returns undefined when the settings cannot be read. The command then
- * runs without aliases and defaults, or reports the error itself.
+ * Reads aliases and defaults. Returns undefined when the settings cannot be read. In this case, the
+ * command runs without aliases and defaults, or reports the error itself.
  */
 async function readSettings(
   argv: readonly string[],
@@ -115,8 +115,8 @@ async function readSettings(
       () => true,
       () => false,
     );
-    // The command itself would ignore the unreadable defaults and run without them. A lost default
-    // such as --dry-run would be dangerous, so the error is thrown instead.
+    // The command itself would ignore the unreadable defaults and run without them. Ignoring a
+    // default such as --dry-run would be dangerous, so the error is thrown instead.
     if (isFileReadable) throw thrown;
     return undefined;
   }
@@ -143,8 +143,8 @@ function findWord(program: Command, argv: readonly string[]): number {
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
 /**
- * Replaces an alias by its command line. With `--help`, inserts only the name of the command in
- * that line, because the help page is the same for all its flags and operands.
+ * Replaces an alias by its command line. With `--help`, inserts only that line's command name,
+ * because the help page is the same for all flags and operands.
  */
 async function replaceAlias(
   argv: readonly string[],
@@ -182,7 +182,7 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
   if (given.length < most)
     throw usageError(
       `the alias "${name}" needs ${most} ${most === 1 ? 'argument' : 'arguments'}, not ${given.length}`,
-      `the alias stands for: fleet ${line}`,
+      `the alias expands to: fleet ${line}`,
     );
   const hasAll = words.some((word) => word.includes('$@'));
   const fill = (_all: string, name: string) =>
@@ -194,7 +194,8 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
 }
 
 /**
- * Adds the defaults of the command to a line. Typed flags and environment variables have priority.
+ * Adds the defaults of the command to a line. Typed flags and environment variables take
+ * precedence.
  */
 function addDefaults(
   program: Command,
@@ -211,8 +212,8 @@ function addDefaults(
     if (!takesValue(option)) return String(value) === 'true' ? [`--${flag}`] : [];
     return isText(value) ? [`--${flag}=${value}`] : [];
   });
-  // The defaults are inserted directly after the command. At the end, a default could become the
-  // value of an incomplete flag, as in `edit SN-1 --name`.
+  // The defaults are inserted directly after the command. At the end of the line, a default could
+  // become the value of an incomplete flag, as in `edit SN-1 --name`.
   return [...line.slice(0, commandEnd), ...added, ...line.slice(commandEnd)];
 }
 
@@ -220,7 +221,7 @@ function isText(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** Returns the name of a command as it is written in the defaults, such as `bicycles list`. */
+/** Returns a command's name as it appears in the defaults, such as `bicycles list`. */
 export function commandName(command: Command): string {
   return pathOf(command).replace(/^\S+ ?/, '');
 }
@@ -255,8 +256,8 @@ const ALTERNATIVES: readonly (readonly string[])[] = [
 ];
 
 /**
- * Whether the stored default of an option does not apply, because the user typed a flag or set a
- * variable that replaces it.
+ * Whether an option's stored default is ignored, because the user typed a flag or set a variable
+ * that replaces it.
  */
 function isReplaced(
   option: Option,

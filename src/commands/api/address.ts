@@ -1,19 +1,19 @@
-// Resolves the address that is passed to `fleet api`: a path below the base URL, or a complete URL
-// with the same origin as the base URL.
+// Resolves the URL that is passed to `fleet api`: a path below the base URL, or a complete URL with
+// the same origin as the base URL.
 
 import { usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 
 export interface Address extends Pick<HttpRequest, 'path' | 'isFromOrigin'> {
-  /** The typed query, including its question mark. Empty without a query. */
+  /** The typed query, including its question mark. Empty when there is no query. */
   search: string;
 }
 
 const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
 
 /**
- * Parses the argument of `fleet api`. Throws a usage error for an address at another origin or
- * outside the base URL's path prefix. The token is only sent to the base URL's origin (cli.md
+ * Parses the argument of `fleet api`. Throws a usage error for a URL with a different origin or
+ * outside the base URL's path prefix. The token is sent only to the base URL's origin (cli.md
  * section 4, promise 2).
  */
 export function readAddress(text: string, baseUrl: URL): Address {
@@ -22,7 +22,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
       'the path contains a line break or another control character',
-      'write it percent-encoded: %0A',
+      'percent-encode the character: for example, write a line break as %0A',
     );
   const isWhole = WHOLE_URL.test(text);
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
@@ -44,7 +44,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (!pathname.startsWith(`${prefix}/`))
     throw usageError(
       `"${text}" is outside ${baseUrl.href}`,
-      'for another path of the same origin, pass the whole URL',
+      'to request another path of the same origin, pass the whole URL',
     );
   return { path: pathname.slice(prefix.length), search };
 }

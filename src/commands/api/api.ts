@@ -80,8 +80,8 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // The result is opened now and written later, because this reports an invalid output format
-  // before a request is sent.
+  // The result is opened now and written later, so that an invalid output format is reported before
+  // a request is sent.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
@@ -127,7 +127,7 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
   }
   if (paginate === true && include === true) {
     throw usageError(
-      '--paginate joins many answers into one array and does not support --include',
+      '--paginate joins several responses into one array and does not support --include',
       'remove one of them',
     );
   }
@@ -174,8 +174,8 @@ async function sendOne(
 }
 
 /**
- * Prints a refused answer for --include. When the request contained a secret, the headers and the
- * body are left out, because they may quote it.
+ * Prints an error response for --include. When the request contained a secret, the headers and the
+ * body are omitted, because they may quote it.
  */
 async function printRefusal(
   context: Context,
@@ -189,7 +189,7 @@ async function printRefusal(
 
 /**
  * Returns the status line and the headers, followed by an empty line, as `curl -i` prints them. The
- * version is HTTP/1.1, because the client uses no other.
+ * version is HTTP/1.1, because the client does not use any other version.
  */
 function headOf({ status, headers }: HttpAnswer): string {
   const lines = Object.entries(redact(headers)).map(([name, value]) => clean(`${name}: ${value}`));
@@ -212,8 +212,8 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 }
 
 /**
- * Returns the items of an answer. A bare array is always a list. An envelope counts as a list only
- * when the format prints single items. Otherwise returns undefined.
+ * Returns the items of a response, or undefined when it is not a list. A bare array is always a
+ * list. An envelope is treated as a list only when the format prints single items.
  */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));

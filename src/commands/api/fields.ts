@@ -15,7 +15,7 @@ export interface Field {
   text: string;
 }
 
-/** Splits `NAME=VALUE`. Throws a usage error for a text that is not of this form. */
+/** Splits `NAME=VALUE`. Throws a usage error for text that does not have this form. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
   if (equals < 1) throw usageError(`a field must be NAME=VALUE${notText(field)}`);
@@ -40,15 +40,18 @@ export function queryOf(fields: readonly Field[]): Query {
 }
 
 /**
- * Returns the fields as the text of a JSON object. Throws a usage error for a repeated name or a
- * name with brackets.
+ * Serializes the fields as a JSON object. Throws a usage error for a repeated name or a name with
+ * brackets.
  */
 export function bodyOf(fields: readonly Field[]): string {
   const body = new Map<string, unknown>();
   for (const { name, value } of fields) {
     if (body.has(name)) throw usageError(`the field "${name}" is given twice`);
     if (/[[\]]/.test(name))
-      throw usageError(`"${name}" is not a field name`, 'write lists and objects as JSON: --input');
+      throw usageError(
+        `"${name}" is not a field name`,
+        'to send lists or objects, pass JSON with --input',
+      );
     body.set(name, value);
   }
   return writeJson(Object.fromEntries(body));
@@ -83,7 +86,7 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     if (OURS.test(name.trim().toLowerCase()))
       throw usageError(
         `the header ${name.trim()} cannot be set`,
-        'fleet sets it; the token comes from the settings',
+        'fleet sets this header; the token comes from the settings',
       );
   }
   return Object.fromEntries(headers);

@@ -1,10 +1,10 @@
-// Finds secrets in the request of `fleet api`, by the names of headers, query parameters and fields.
+// Finds secrets in a `fleet api` request by the names of headers, query parameters and fields.
 
 import { isObject, parseJson } from '../../json/parse.js';
 import { isSecretName } from '../../system/secret-names.js';
 import type { Secrets } from '../../system/secrets.js';
 
-/** Adds the values of headers that are secrets, because an answer can quote its request. */
+/** Adds the values of headers that are secrets, because a response can quote its request. */
 export function addSecretHeaders(
   headers: Readonly<Record<string, string>>,
   secrets: Secrets,
@@ -40,7 +40,7 @@ function namesIn(body: string): string[] {
   return Array.from(body.matchAll(NAME), ([name]) => decodeName(name));
 }
 
-/** Decodes a name of a form. */
+/** Decodes a form field's name. */
 function decodeName(name: string): string {
   try {
     return decodeURIComponent(name);

@@ -1,5 +1,5 @@
-// `fleet apply`: carries out a plan. Sends each change at most once, and only if the target still
-// has the values at the service that the plan recorded.
+// `fleet apply`: carries out a plan. Sends each change at most once, and only if the target's
+// values at the service still match the plan.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -31,14 +31,14 @@ export async function applyPlan(
 ): Promise<void> {
   if (path === '-')
     throw usageError(
-      'a plan cannot be read from stdin, because its journal is kept next to its file',
-      'pass the name of the file',
+      'a plan cannot be read from stdin, because its journal is kept next to the plan file',
+      'pass the name of the plan file',
     );
   const file = await readPlanFile(context, path);
   await refuseIfReadOnly(context, options);
   await checkPlan(context, path, file, options.maxAge);
   if (file.targets.length === 0)
-    return context.notice(`the plan ${path} has no targets: nothing is left to do`);
+    return context.notice(`the plan ${path} has no targets, so there is nothing to do`);
   const isDryRun = options.dryRun === true;
   const claimed = await (isDryRun ? findClaim : claimPlan)(context, path, file.checksum);
   const journal = `${claimed}.journal`;
@@ -95,7 +95,7 @@ async function isCarriedOut(
 }
 
 /**
- * Throws a FleetError of kind `usage` when the plan does not fit the current settings, or is too
+ * Throws a FleetError of kind `usage` when the plan does not match the current settings, or is too
  * old.
  */
 async function checkPlan(

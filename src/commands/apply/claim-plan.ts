@@ -1,5 +1,5 @@
-// Records where each plan was applied first, so that a copy of the plan is not carried out a second
-// time on this machine.
+// Records where each plan was applied first, so that a copy of the plan is not applied again on
+// this machine.
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../syste
 import { writeWholeFile } from '../../system/whole-file.js';
 
 /**
- * Returns the path under which this plan is applied. This is the path of the first `fleet apply` if
- * its folder still exists, and otherwise the given path. Two runs with copies of a plan then use
- * the same journal, which only one of them can open.
+ * Returns the path under which this plan is applied. This is the path that the first `fleet apply`
+ * used if its folder still exists, and otherwise the given path. Runs with copies of a plan thus
+ * share one journal, which only one run can open.
  *
  * Without a state folder, returns the given path.
  */
@@ -30,8 +30,8 @@ export async function claimPlan(
     writeWholeFile(claim, text, { isNew: true, mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
-    // When the record cannot be written, the plan is still carried out. The service's history also
-    // shows whether a copy was carried out before.
+    // When the record cannot be written, the plan is still applied. The service's history also
+    // shows whether a copy was applied before.
     if (!hasCode(error, 'EEXIST')) return path;
   }
   const first = await readClaim(claim);
@@ -54,8 +54,8 @@ export async function findClaim(
 }
 
 /**
- * Returns the path of the file that records where a plan was applied, or undefined without a state
- * folder.
+ * Returns the path of the file that records where a plan was applied, or undefined when there is no
+ * state folder.
  */
 function claimFile(env: NodeJS.ProcessEnv, checksum: string): string | undefined {
   const folder = findStateFolder(env);

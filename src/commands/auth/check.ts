@@ -11,7 +11,7 @@ import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { describeTotal, findPrefix } from './prefix.js';
 
-/** The maximum time for the check of a login. A longer timeout in the settings does not apply. */
+/** The maximum time for a login check. A longer timeout in the settings is ignored. */
 const LONGEST_CHECK_MS = 10_000;
 
 /** The service and the token of a login. Without `token`, requests are anonymous. */
@@ -69,8 +69,8 @@ export async function checkLogin(
 }
 
 /**
- * Adds a hint to an error when the service answers under another prefix of the path. The token is
- * not sent to that prefix.
+ * Adds a hint to an error when the service answers under a different path prefix. The token is not
+ * sent to that prefix.
  */
 export async function withPrefixHint(
   context: Context,

@@ -1,5 +1,5 @@
-// `fleet auth login`: gets an access token, checks it, and stores it with the addresses. The user
-// enters the token, or an e-mail address and a password.
+// `fleet auth login`: gets an access token, checks it, and stores it with the URLs. The user enters
+// the token, or an e-mail address and a password.
 
 import { isUtf8 } from 'node:buffer';
 import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
@@ -36,9 +36,7 @@ import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
 import type { LoginOptions } from './flags.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
 
-/**
- * The maximum size of the input. A token has a few hundred bytes, so a longer input is a mistake.
- */
+/** The maximum size of the input. A token has a few hundred bytes, so longer input is a mistake. */
 const STDIN_LIMIT_BYTES = 65_536;
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
@@ -50,7 +48,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
-  // While the sandbox's profile is in use, its address is not the default for a login.
+  // While the sandbox's profile is in use, its URL is not the default for a login.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
   const known =
     isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
@@ -58,8 +56,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  // The profile may be named after the host of the address. An invalid name is refused before the
-  // user types a password.
+  // The profile may be named after the URL's host. An invalid name is refused before the user types
+  // a password.
   checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
@@ -67,8 +65,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
   const isKnown = ({ shown, origin }: Setting) =>
     shown !== null && (origin !== 'profile' || profile === inUse);
-  // With `--base-url`, the login also asks for the push address, as a login that asks for the
-  // address does.
+  // With `--base-url`, the login also asks for the push URL, as it does when it asks for the base
+  // URL.
   const needsPush = isNewPlace || (asks && settings.baseUrl.origin === 'flag');
   const sseUrl =
     needsPush && !isKnown(settings.sseUrl)
@@ -92,8 +90,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // A value from an environment variable is saved in only two cases: the login is stored in another
-  // profile than the one in use, or it replaces another service in its profile.
+  // A value from an environment variable is saved in only two cases: the login is stored in a
+  // profile that is not in use, or it replaces another service in its profile.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -110,23 +108,23 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /**
- * The profile that a login is stored in. It is the profile that the user named, or the profile in
- * use if it belongs to the same service. Otherwise it is named after the host.
+ * The profile that stores a login. It is the profile that the user named, or the profile in use if
+ * it belongs to the same service. Otherwise it is named after the host.
  */
 interface LoginTarget {
   profile: string;
-  /** Why the login is not stored in the profile in use. Undefined when it is. */
+  /** Why the login is not stored in the profile in use. Undefined when it is stored there. */
   reason?: string;
   /**
-   * The previous address of the profile. Set when the login changes the profile to another service;
-   * the profile's other values are then removed.
+   * The profile's previous URL. Set when the login switches the profile to another service. The
+   * profile's other values are then removed.
    */
   replaced?: URL;
 }
 
 /**
- * Chooses the profile for an address. `address` may be undefined. Throws a FleetError of kind
- * `usage` for the sandbox's profile.
+ * Chooses the profile for a URL. `address` may be undefined. Throws a FleetError of kind `usage`
+ * for the sandbox's profile.
  */
 function chooseTarget(
   stored: Stored,
@@ -138,7 +136,7 @@ function chooseTarget(
   if (isNamed && isSandbox)
     throw usageError(
       `the profile "${profile}" belongs to "fleet sandbox", which overwrites it`,
-      'choose another name: fleet auth login --profile NAME',
+      'to choose another name, run: fleet auth login --profile NAME',
     );
   const parsed = parseAddress(String(stored.profiles.get(profile)?.['base_url'] ?? ''));
   const held = 'value' in parsed && !isSandbox ? parsed.value : undefined;
@@ -148,7 +146,7 @@ function chooseTarget(
   if (address === undefined)
     throw usageError(
       `the profile in use, "${profile}", belongs to "fleet sandbox"`,
-      'set the address of the service: fleet auth login --base-url URL',
+      'to set the address of the service, run: fleet auth login --base-url URL',
     );
   const name = address.host.replace(/[^\w.-]+/g, '-').replace(/^-/, '');
   const holds = held === undefined ? 'belongs to "fleet sandbox"' : `holds ${showAddress(held)}`;
@@ -169,7 +167,10 @@ function checkFlags(options: LoginOptions): void {
   };
   for (const [flag, value] of Object.entries(needsEmail))
     if (email === undefined && value !== undefined)
-      throw usageError(`${flag} needs --email`, 'fleet auth login --email you@example.org');
+      throw usageError(
+        `${flag} needs --email`,
+        'for example: fleet auth login --email you@example.org',
+      );
 }
 
 /**
@@ -201,9 +202,9 @@ async function obtain(
   if (/[\r\n\0]/.test(password))
     throw usageError(
       'the password has several lines or a NUL character',
-      'pass it on one line; nothing was sent',
+      'pass the password on one line; nothing was sent',
     );
-  if (password === '') throw usageError('the password is empty', 'pass it on one line');
+  if (password === '') throw usageError('the password is empty', 'pass the password on one line');
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
   const answer = await postLogin(client, loginPath, { email, password }).catch(async (thrown) => {
@@ -215,7 +216,7 @@ async function obtain(
     });
   });
   const hint =
-    'choose another login address with --login-path, or enter a token with: fleet auth login';
+    'choose another login address with --login-path, or enter a token with "fleet auth login"';
   const failure = (message: string) => new FleetError('service', message, { hint });
   const { refreshToken } = answer;
   if (typeof refreshToken === 'string') secrets.addToken(refreshToken);
@@ -233,17 +234,18 @@ async function obtain(
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
-  // A terminal is refused, because it would show the secret while the user types it.
+  // Input from a terminal is refused, because the terminal would show the secret while the user
+  // types it.
   if (context.io.stdin.isTTY === true)
     throw usageError(
       `${flag} reads the ${what} from a pipe or a file`,
-      `remove ${flag} to be asked, or add: < FILE`,
+      `remove ${flag} to be prompted, or redirect a file: < FILE`,
     );
   const bytes = await readStdin(context, STDIN_LIMIT_BYTES, `stdin has more than a ${what}`);
   if (isUtf8(bytes)) return bytes.toString('utf8');
   throw usageError(
     `the ${what} on stdin is not UTF-8`,
-    `save the ${what} as UTF-8; the service would get other characters`,
+    `save the ${what} as UTF-8; otherwise the service would receive different characters`,
   );
 }
 
@@ -266,21 +268,21 @@ async function save(
   for (const [key, value] of changes)
     await notice(
       value === undefined
-        ? `✓ removed ${key}, which belonged to the other service`
+        ? `✓ removed ${key}, which belonged to the previous service`
         : `✓ saved ${key} ${value}`,
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  // The login switches to its profile when this is the first profile, or when the login chose the
-  // profile itself.
+  // The login switches to its profile when this is the first profile, or when the login itself
+  // chose the profile.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;
   if (!isFirst && reason === undefined)
-    return notice(`to use it without --profile: fleet profile use ${profile}`);
+    return notice(`to use this profile without --profile, run: fleet profile use ${profile}`);
   await useProfile(stored, profile);
   await notice(
-    `✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`,
+    `✓ now using profile "${profile}"${isFirst ? '' : `; to switch back, run: fleet profile use ${before}`}`,
   );
 }
 
@@ -295,20 +297,19 @@ async function reportEnd(
   if (expiry <= now)
     return notice(`warning: this token expired ${when}; the service will refuse it`);
   if (isRenewable(login))
-    return notice(`the token expires ${when}; every command renews it before`);
-  const end = login === undefined ? '' : '; the service does not renew it: log in again then';
+    return notice(`the token expires ${when}; fleet commands renew it before it expires`);
+  const end =
+    login === undefined ? '' : '; the service does not renew it, so log in again after that';
   await notice(`the token expires ${when}${end}`);
 }
 
-/** Warns when another setting overrides the saved token or addresses. */
+/** Warns when another setting overrides the saved token or URLs. */
 async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });
   const place = await findTokenPlace(io.env, saved, settings);
   if (place !== undefined && place.kind !== 'stored')
-    await notice(
-      `warning: ${place.origin} overrides the stored token, which is not used as long as that is set`,
-    );
+    await notice(`warning: ${place.origin} overrides the stored token as long as it is set`);
   const set = (key: string, value: string) =>
     `run "fleet config set ${key} ${value}${profileFlag(profile)}"`;
   if (settings.baseUrl.value === undefined)

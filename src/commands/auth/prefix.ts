@@ -31,7 +31,7 @@ export async function findPrefix(
 }
 
 /**
- * Whether the service refused the token. An HTML page does not count, because it comes from another
+ * Whether the service refused the token. An HTML page is ignored, because it comes from another
  * server.
  */
 export function isRefusal({ status, text, headers }: HttpAnswer): boolean {

@@ -10,11 +10,11 @@ import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { clientOfLogin, type LoginPlace } from './check.js';
 
-/** The end of an error message: how to log in without a terminal for the questions. */
+/** The end of an error message, which says how to log in without a terminal. */
 const INSTEAD =
   'pass the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** Asks for an address. Returns undefined when the user enters nothing. */
+/** Asks for a URL. Returns undefined when the user enters nothing. */
 export async function askAddress(
   context: Context,
   message: string,
@@ -33,7 +33,7 @@ export async function askAddress(
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/** Asks for a token. `where` describes the profile and the address. */
+/** Asks for a token. `where` describes the profile and the URL. */
 export async function askToken(context: Context, where: string): Promise<string> {
   return askSecret(context, {
     message: `Access token for ${where}`,
@@ -51,8 +51,7 @@ export async function askPassword(context: Context, email: string, where: string
     instead: `pass the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
     refuse(typed) {
       if (typed === '') return 'the password is empty';
-      // The terminal sent bytes that are not UTF-8, so the password would be sent with wrong
-      // characters.
+      // The terminal sent bytes that are not UTF-8, so the password would be sent incorrectly.
       return typed.includes('\uFFFD') ? 'the password is not UTF-8' : undefined;
     },
   });

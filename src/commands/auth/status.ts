@@ -21,7 +21,7 @@ export async function printToken(context: Context): Promise<void> {
   await writeSecret(context, `${await source.get()}\n`);
 }
 
-/** `fleet auth logout`: removes the stored token of a profile. */
+/** `fleet auth logout`: removes a profile's stored token. */
 export async function logout({ io, flags, notice }: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const settings = resolveSettings({ flags, env: io.env, stored });
@@ -33,15 +33,15 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
       : `profile "${profile}" has no stored token`,
   );
   const place = await findTokenPlace(io.env, stored, settings);
-  if (place !== undefined) await notice(`a token still comes from: ${place.origin}`);
+  if (place !== undefined) await notice(`fleet still uses the token from: ${place.origin}`);
 }
 
 /**
- * `fleet auth status`: prints the profile, address, token source, expiry and claims, but never the
+ * `fleet auth status`: prints the profile, URL, token source, expiry and claims, but never the
  * token.
  *
  * After printing, throws when there is no token or its source fails (kind `config`, exit 3), or
- * when the token has expired. Assumed: kind `auth`, exit 4, because the service would answer 401.
+ * when the token has expired. Assumed: kind `auth`, exit 4, because the service would return 401.
  */
 export async function showStatus(context: Context): Promise<void> {
   const { io, clock, flags } = context;

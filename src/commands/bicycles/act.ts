@@ -19,8 +19,8 @@ const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS
 
 /**
  * Assumed: the name of a transition suggests its target state (section 3: "target states … not
- * shown"). fleet uses this state only for a bicycle whose answer was lost, and only until another
- * answer shows the real target state.
+ * shown"). fleet uses this state only for a bicycle whose response was lost, and only until another
+ * response shows the real target state.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -60,7 +60,7 @@ export async function actOnBicycles(
 
 /**
  * Explains a 404 after a transition. Assumed: the bicycle does not exist. Observed: a service that
- * does not know the transition also answers 404.
+ * does not know the transition also returns 404.
  */
 function explainUnknown(error: FleetError, uuid: string, transition: string): FleetError {
   if (!isGone(error)) return error;

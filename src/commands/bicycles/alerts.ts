@@ -1,4 +1,4 @@
-// Reads the alerts of bicycles. When the alerts cannot be read, the caller continues without them.
+// Reads the alerts of bicycles. When this fails, the caller continues without alerts.
 
 import { ALERT, type Alert, isOpenState } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -36,7 +36,7 @@ export async function readOpenAlertFeed(
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
   const scope = await scopeOf(context, asked);
-  // A Map removes duplicates. They occur because the pages are read again when alerts were deleted
+  // A Map removes duplicates, which occur because the pages are read again when alerts were deleted
   // meanwhile.
   const found = new Map<string, Item<Alert>>();
   return orWithoutAlerts(context, async () => {
@@ -55,8 +55,8 @@ export async function readOpenAlertFeed(
 }
 
 /**
- * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). fleet checks the
- * bicycles itself, because a service may ignore a filter.
+ * Returns the alerts from a query that concern the bicycles (lower-case UUIDs). fleet itself checks
+ * the bicycles, because a service may ignore a filter.
  *
  * When alerts cannot be read, prints a notice and returns undefined.
  */

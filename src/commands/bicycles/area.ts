@@ -7,7 +7,7 @@ import type { LatLon, Placed } from '../../views/distance.js';
 
 /**
  * A box in degrees: its north-east and its south-west corner. The box crosses the date line when
- * its east is smaller than its west.
+ * its east longitude is smaller than its west longitude.
  */
 export type Box = readonly [east: number, north: number, west: number, south: number];
 
@@ -15,8 +15,8 @@ const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
 /**
- * A box across the date line that is wider than this is refused. Its corners are probably in the
- * wrong order, because no fleet is spread over half the globe.
+ * The maximum width of a box across the date line. The corners of a wider box are probably in the
+ * wrong order, because no fleet covers half the globe.
  */
 const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
 
@@ -40,8 +40,8 @@ function readNumbers(text: string, count: number): number[] | undefined {
 }
 
 /**
- * The number of decimals of a corner, which is a precision of about a centimetre. Coarser rounding
- * could exclude a bicycle on the edge of a circle.
+ * The number of decimals in a corner's coordinates, which is a precision of about a centimetre.
+ * Coarser rounding could exclude a bicycle on the edge of a circle.
  */
 const DECIMALS = 7;
 
@@ -69,7 +69,7 @@ export function parseBbox(text: string): Box {
   const meant: Box = [east, Math.max(up, down), west, Math.min(up, down)];
   if (meant.every((value, index) => value === numbers[index])) return meant;
   throw usageError(
-    `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east one comes first`,
+    `--bbox "${text}" is out of range, or its corners are in the wrong order: the north-east corner comes first`,
     `the form is ${FORM}; corrected: --bbox ${showBox(meant)}`,
   );
 }
@@ -81,7 +81,8 @@ export function crossesDateLine([east, , west]: Box): boolean {
 
 /**
  * Splits a box that crosses the date line into a western and an eastern box. Assumed: the service
- * does not support a box whose east is smaller than its west, and would swap the corners.
+ * does not support a box whose east longitude is smaller than its west longitude, and would swap
+ * the corners.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];
@@ -117,8 +118,8 @@ export interface Circle {
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
 /**
- * The box around a circle is larger by this margin on each side. fleet then filters the bicycles by
- * the circle itself.
+ * The margin on each side of the box around a circle. fleet then filters the bicycles by the circle
+ * itself.
  */
 const MARGIN_DEGREES = 1e-7;
 
@@ -136,7 +137,7 @@ export function parseNear(text: string): LatLon {
   const [latitude = 0, longitude = 0] = numbers;
   if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
   throw usageError(
-    `--near "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`,
+    `--near "${text}" is out of range: the latitude (-90 to 90) comes first, then the longitude (-180 to 180)`,
   );
 }
 

@@ -41,7 +41,7 @@ const MOST_CHARACTERS = 256 * 1024 * 1024;
 /** Reading stops after this many problems. */
 const MOST_PROBLEMS = 1000;
 
-/** The maximum number of further problems that an error lists after the first one. */
+/** The maximum number of further problems that an error lists after the first problem. */
 const PROBLEMS_SHOWN = 10;
 
 /** The fields that a row can set. */
@@ -56,8 +56,8 @@ const READ_ONLY_COLUMNS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads bicycles from an input into memory. `given` contains values for fields that a row lacks.
- * For rows that still have no organization, the organization is looked up.
+ * Reads bicycles from an input into memory. `given` contains values for fields that a row does not
+ * have. For rows that still have no organization, the organization is looked up.
  *
  * Throws a FleetError of kind `usage` with every problem and its place, such as invalid text,
  * unknown columns, missing names, invalid links and duplicates.
@@ -93,7 +93,7 @@ export async function readNewBicycles(
   return reader.creations;
 }
 
-/** Collects the creations of a file, and the problems in the file. */
+/** Collects the bicycles to create from a file, and the problems in the file. */
 class CreationReader {
   readonly creations: Creation[] = [];
   readonly problems: string[] = [];
@@ -104,8 +104,8 @@ class CreationReader {
   /** The row in which each body, serial number and lock occurred first. */
   readonly #places = new Map<string, RowPlace>();
   /**
-   * The columns that a creation cannot set, and the unknown columns. For each unknown column, the
-   * place where it occurred first is stored.
+   * Columns that cannot be set when a bicycle is created, and unknown columns. For each unknown
+   * column, its first occurrence is stored.
    */
   readonly #readOnly = new Set<string>();
   readonly #unknown = new Map<string, RowPlace>();
@@ -120,7 +120,7 @@ class CreationReader {
     this.problems.push(`${this.#source}:${number}: ${message}`);
   }
 
-  /** Adds the bicycle of a row, or records why the row is invalid. */
+  /** Adds a row's bicycle, or records why the row is invalid. */
   async add(row: InputRow): Promise<void> {
     const { place } = row;
     if (row.kind === 'text') throw new UnreadableInput('an object is expected', place);
@@ -161,7 +161,9 @@ class CreationReader {
     return fields;
   }
 
-  /** Records a column that a creation cannot set. Ignores columns that it can set. */
+  /**
+   * Records a column that cannot be set when a bicycle is created. Ignores columns that can be set.
+   */
   noteColumn(name: string, place: RowPlace): void {
     if (name === '' || SETTABLE_FIELDS.includes(name)) return;
     if (READ_ONLY_COLUMNS.has(name)) this.#readOnly.add(name);
@@ -220,8 +222,8 @@ class CreationReader {
   }
 
   /**
-   * Records one problem for all unknown columns. Ignores a column when bicycles of the service have
-   * this field but a creation cannot set it.
+   * Records one problem for all unknown columns. Ignores a column when the service's bicycles have
+   * this field but it cannot be set for a new bicycle.
    */
   async checkColumns(): Promise<void> {
     if (this.#unknown.size === 0) return;

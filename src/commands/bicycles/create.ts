@@ -1,5 +1,5 @@
-// `fleet bicycles create`: creates one bicycle from flags, or many from a file. Each is created at
-// most once.
+// `fleet bicycles create`: creates one bicycle from flags, or many from a file. Creates each
+// bicycle at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { carryOut } from '../../bulk/carry-out.js';
@@ -20,7 +20,7 @@ import { readBicycleFields, refuseFlags, textsOf } from './fields.js';
 import type { CreateOptions } from './flags.js';
 import { printAnswer } from './get.js';
 
-/** Creates one bicycle, or the bicycles of a file (interface.md section 4.2). */
+/** Creates one bicycle, or all bicycles in a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   await refuseIfReadOnly(context, options);
   const source = readInputSource(options);
@@ -48,7 +48,7 @@ function readName(name: string | undefined): string {
   if (name === undefined)
     throw usageError(
       '--name is missing',
-      'pass the name of one bicycle, or create many with --from FILE',
+      'pass --name to create one bicycle, or --from FILE to create many',
     );
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
   refuseControlCharacters('name', name);
@@ -79,13 +79,13 @@ async function createFrom(
   );
 }
 
-/** Returns the task of a creation. */
+/** Returns the task that creates a bicycle. */
 export function creationTask(creation: Creation): Task {
   const { row, body } = creation;
   return { key: keyOfBody(row, writeJson(body)), uuid: null, name: body.name, creation };
 }
 
-/** Returns the plan of creations. `source` is the name of their input. */
+/** Returns the plan that creates the bicycles. `source` is the name of the input. */
 export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   return {
     change: {

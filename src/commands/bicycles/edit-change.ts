@@ -1,5 +1,5 @@
 // The edit of a bicycle: builds its request, detects fields that the service ignored, and
-// determines the outcome when the answer was lost.
+// determines the outcome when the response was lost.
 
 import { createHash } from 'node:crypto';
 import { BICYCLE, NEW_BICYCLE_FIELDS, OPERATOR_FIELDS } from '../../api/bicycle.js';
@@ -43,7 +43,7 @@ export interface Edit {
   version?: unknown;
 }
 
-/** How messages name the request of an edit. */
+/** The name of an edit request in messages. */
 export const SUBJECT = 'the edit';
 
 /** The HTTP status of a service that has the URL but does not support the method. */
@@ -51,7 +51,7 @@ export const METHOD_NOT_SERVED = 405;
 
 /**
  * Reads a bicycle and prepares an edit that sets the wanted fields. `asked` is the unchanged row of
- * a file. The key in a journal is a hash of this row or, without a row, of the wanted fields.
+ * a file. The journal key is a hash of this row or, when there is no row, of the wanted fields.
  */
 export async function prepareEdit(
   context: Context,
@@ -83,7 +83,7 @@ export async function prepareEdit(
   return { task, wanted, before, changed };
 }
 
-/** Returns the old and the new value as JSON texts, for the journal. */
+/** Returns the old and the new value as JSON strings, for the journal. */
 function jsonOfChange(before: unknown, after: unknown): { before?: string; after: string } {
   const both = { after: writeJson(after) };
   return before === undefined ? both : { ...both, before: writeJson(before) };
@@ -170,7 +170,8 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
       `and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`,
     );
   const same = edits.filter(({ changed }) => changed.length === 0).length;
-  if (same > 0) await notice(`${same} of ${edits.length} already have these values: unchanged`);
+  if (same > 0)
+    await notice(`${same} of ${edits.length} already have these values and do not change`);
 }
 
 /**
@@ -179,7 +180,7 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
  * without one, the current version.
  */
 function requestFor(method: EditMethod, { task, before, changed, version }: Edit): HttpRequest {
-  // Assumed: an edit can write the same fields as a creation (section 4.2).
+  // Assumed: an edit can write the same fields as a create request (section 4.2).
   const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
   // Observed: without a version, the service does not detect concurrent edits.
   const sentVersion = version ?? before[VERSION_FIELD] ?? null;
@@ -200,7 +201,7 @@ function requestFor(method: EditMethod, { task, before, changed, version }: Edit
 
 /**
  * Returns an error when a PUT would overwrite a secret in an unchanged field with `[hidden]`. fleet
- * hides its secrets in every text that it reads, so it cannot send the original text.
+ * hides its secrets in all text that it reads, so it cannot send the original value.
  */
 function findHiddenText({ task, before, changed }: Edit): FleetError | undefined {
   const kept = new Map(Object.entries(before).filter(([field]) => isField(field)));
@@ -210,7 +211,7 @@ function findHiddenText({ task, before, changed }: Edit): FleetError | undefined
   return new FleetError(
     'partial',
     `the ${clean(field)} of ${describe(task.uuid ?? '', task.name)} contains a secret of this profile, which a PUT would overwrite with "${HIDDEN}"; nothing was sent`,
-    { hint: 'edit only the other fields: add --method PATCH' },
+    { hint: 'to edit only the other fields, add --method PATCH' },
   );
 }
 
@@ -221,8 +222,8 @@ export const VERSION_FIELD = 'concurrency_version';
 const WRITABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
 
 /**
- * Reads a bicycle again right before its PUT. At a service without versions, the PUT would
- * overwrite changes of other users. Returns an error that names the changes since the preview.
+ * Reads a bicycle again right before its PUT. On a service without versions, the PUT would
+ * overwrite other users' changes. Returns an error that lists the changes since the preview.
  */
 async function findOtherChanges(
   context: Context,
@@ -249,8 +250,8 @@ async function findOtherChanges(
 }
 
 /**
- * Compares the fields of an answer with the fields that were sent. A field that is missing in the
- * answer counts as unchanged. Observed: the service ignores some fields in some states.
+ * Compares the response fields with the fields that were sent. A field that is missing from the
+ * response is treated as unchanged. Observed: the service ignores some fields in some states.
  */
 function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): StoredCheck {
   if (text.trim() === '') return {};
@@ -278,10 +279,10 @@ function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAns
   const isPartial = left.length < changed.length;
   const nothing = altered.length === 0 ? 'nothing was changed; ' : '';
   const rest = isPartial ? 'the other fields were changed; ' : nothing;
-  const hint = `${rest}some fields can be edited only in certain states, and some texts have a maximum length`;
+  const hint = `${rest}some fields can be edited only in certain states, and some text fields have a maximum length`;
   const message =
     altered.length === 0
-      ? `the service ignored the change of: ${left.join(', ')}`
+      ? `the service ignored the new values of: ${left.join(', ')}`
       : `the service did not store the values that were sent: ${left.join(', ')}`;
   return { ...notes, error: new FleetError('partial', message, { status, trace, hint }) };
 }
@@ -296,11 +297,11 @@ function showValue(value: unknown): string {
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
-/** Values that are longer than this are shortened in an error. */
+/** Longer values are shortened in error messages. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
- * Reads the bicycles again to determine the outcome of edits whose answer was lost.
+ * Reads the bicycles again to determine the outcome of edits whose response was lost.
  *
  * When the version is unchanged, the edit was not carried out. When the version is newer and the
  * bicycle has all requested values, the edit was carried out. Otherwise the outcome is unknown.

@@ -124,12 +124,12 @@ async function readEdits(
 }
 
 /**
- * Returns the version in a row, or undefined when the row has no version or the current one. With
- * an older version, the service refuses the edit, because another user has saved the bicycle since
- * the export.
+ * Returns the version in a row, or undefined when the row has no version or contains the current
+ * version. With an older version, the service refuses the edit, because another user has saved the
+ * bicycle since the export.
  *
- * Throws a FleetError of kind `usage` when the version is not a whole number although the service's
- * version is one.
+ * Throws a FleetError of kind `usage` when the service's version is a whole number but the row's
+ * version is not.
  */
 function readVersion(
   source: string,
@@ -150,7 +150,7 @@ function readVersion(
   );
 }
 
-/** Returns the new values of a row. Throws a FleetError of kind `usage` that names the row. */
+/** Returns the new values of a row. Throws a FleetError of kind `usage` with the row number. */
 async function readWanted(
   context: Context,
   source: string,
@@ -192,8 +192,8 @@ function isPathInto(before: BicycleFields, column: string): boolean {
 }
 
 /**
- * Refuses a changed value of a dotted path. An export can contain such paths, but an edit can only
- * replace whole fields.
+ * Refuses to change the value of a dotted path. An export can contain such paths, but an edit can
+ * only replace whole fields.
  */
 function refuseChangedPath(
   source: string,
@@ -218,7 +218,7 @@ function refuseUselessColumns(rows: readonly TargetRow[], source: string): void 
   if (rows.length === 0 || rows.some((row) => editableFields(row).length > 0)) return;
   throw usageError(
     `${source} has no column that edit can change`,
-    `give each row fields such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}; a state changes by a transition: "fleet bicycles act - TRANSITION"`,
+    `add fields such as ${NEW_BICYCLE_FIELDS.slice(0, 3).join(', ')}; to change the state, run "fleet bicycles act - TRANSITION"`,
   );
 }
 

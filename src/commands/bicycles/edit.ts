@@ -27,8 +27,8 @@ import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /**
- * Changes fields of bicycles. Typed bicycles all get the same change; the rows of an input each
- * have their own. Throws a FleetError of kind `usage` before anything is sent when the flags change
+ * Changes fields of bicycles. All typed bicycles get the same change, whereas each input row has
+ * its own change. Throws a FleetError of kind `usage` before anything is sent when the flags change
  * nothing.
  */
 export async function editBicycles(
@@ -48,7 +48,7 @@ export async function editBicycles(
   if (texts.length === 0)
     throw usageError(
       'no bicycle given',
-      'name a bicycle, or read rows from stdin with - or from a file with --from FILE',
+      'pass a bicycle, pass - to read rows from stdin, or pass --from FILE to read rows from a file',
     );
   refuseFileNames(texts);
   if (options.empty !== undefined)
@@ -103,7 +103,7 @@ async function editOne(
 
 /**
  * Returns the requested changes. For each field, a function computes the new value from the current
- * one.
+ * value.
  */
 function readChanges(context: Context, { note, field: further = [], ...flags }: EditOptions) {
   const changes = new Map<string, (before: unknown) => unknown>();
@@ -118,7 +118,7 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
   }
   if (changes.size > 0) return changes;
   throw usageError(
-    'nothing to change: no field is given',
+    'nothing to change: no fields given',
     'pass --name, --description, --serial-number, --model, --lock, --organization, --note or --field NAME=VALUE',
   );
 }
@@ -139,6 +139,6 @@ function explainFailure(
   if (!isGone(error) || !message.includes(SUBJECT)) return error;
   const reason = reasonIn(error) ?? 'no reason given';
   const hint =
-    'nothing was changed: it was not found, you have no access, or this service cannot edit bicycles';
+    'nothing was changed: the bicycle was not found, you have no access, or this service cannot edit bicycles';
   return error.with({ message: `the service cannot edit ${label}: ${reason}`, hint });
 }

@@ -1,5 +1,5 @@
-// The values of a bicycle's fields: parses them from flags and rows of a file, compares them, and
-// formats a change.
+// Parses the values of a bicycle's fields from flags and file rows, compares them, and formats a
+// change.
 
 import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
@@ -22,7 +22,7 @@ export const TEXT_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
 /** Fields that people use to identify a bicycle. */
 const NAME_FIELDS: readonly string[] = ['name', 'serial_number', 'bleid'];
 
-/** Observed: the service refuses null for these fields, but accepts an empty text. */
+/** Observed: the service refuses null for these fields, but accepts an empty string. */
 const CLEARED_BY_EMPTY_TEXT: readonly string[] = ['name', 'description', 'serial_number'];
 
 /**
@@ -37,7 +37,7 @@ export function isSameValue(field: string, one: unknown, other: unknown): boolea
   return isEqual(one, other);
 }
 
-/** Compares a value that was sent with the value that the service stored. */
+/** Compares a sent value with the value that the service stored. */
 export function compareValue(field: string, sent: unknown, stored: unknown): StoredForm {
   if (isSameValue(field, sent, stored)) return 'same';
   if (isEmpty(sent) && isEmpty(stored)) return 'normalised';
@@ -65,8 +65,8 @@ function compareLists(field: string, sent: unknown[], stored: unknown[]): Stored
 }
 
 /**
- * Returns the collection and the identifier at the end of a link. A proxy can change the part
- * before them.
+ * Returns the collection and the identifier at the end of a link. A proxy can change the rest of
+ * the link.
  */
 function pathEnd(link: string): string | undefined {
   return /\/([^/?#]+\/[^/?#]+)\/?$/.exec(link)?.[1];
@@ -93,9 +93,9 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * Returns the new value of a field from the text of a flag. `null` clears the field. Looks up the
- * name of a linked resource. If the current value is not a string, infers the type of the new value
- * from the text.
+ * Returns a field's new value from a flag's text. `null` clears the field. Looks up the name of a
+ * linked resource. If the current value is not a string, infers the type of the new value from the
+ * text.
  */
 export async function readFlagValue(
   context: Context,
@@ -158,8 +158,8 @@ function readBooleanCell(field: string, cell: string): boolean {
 const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e[+-]?\d+)?$/i;
 
 /**
- * Parses a cell of a number field. The decimal separator is a comma in files with semicolons, and a
- * point in other files. The other separator is accepted when it cannot be a thousands separator.
+ * Parses the cell of a number field. The decimal separator is a comma in files with semicolons, and
+ * a point in other files. The other separator is accepted when it cannot be a thousands separator.
  */
 function readNumberCell(
   field: string,
@@ -182,14 +182,14 @@ function readNumberCell(
   if (!isJsonNumber(number))
     throw usageError(
       `${field} must be a number, not "${clean(cell.slice(0, 40))}"`,
-      'write it without thousands separators and units',
+      'write the number without thousands separators or a unit',
     );
   if (isSameNumber(number, present)) return before;
   if (isScientificNumber(text)) throw shortenedNumber(field, text);
   return toNumber(number);
 }
 
-/** Makes the error for a number of which Excel kept only some digits. */
+/** Returns the error for a number that lost digits in Excel. */
 function shortenedNumber(field: string, text: string) {
   return usageError(
     `${field} "${text}" is a shortened number: some digits are missing`,
@@ -197,13 +197,16 @@ function shortenedNumber(field: string, text: string) {
   );
 }
 
-/** Refuses a number in scientific notation, because Excel has shortened a longer number to it. */
+/**
+ * Refuses a number in scientific notation, because Excel may have used it to shorten a longer
+ * number.
+ */
 export function refuseScientificNumber(field: string, text: string): void {
   if (NAME_FIELDS.includes(field) && isScientificNumber(text))
     throw shortenedNumber(field, text.trim());
 }
 
-/** Returns the new value that an object of JSON or YAML sets. */
+/** Returns the new value that a JSON or YAML object sets. */
 export async function readObjectValue(
   context: Context,
   field: string,
@@ -217,7 +220,7 @@ export async function readObjectValue(
 }
 
 /**
- * Returns the value for a field of an object. In a text field, a number keeps the spelling of the
+ * Returns the value for an object's field. In a text field, a number keeps its spelling from the
  * file, with all its digits.
  */
 function readObjectText(field: string, value: unknown, before: unknown): unknown {
@@ -248,10 +251,10 @@ function isCollection(value: unknown): boolean {
 
 /**
  * Parses a list or an object, such as `tags`. A CSV cell contains it as JSON. Throws a FleetError
- * of kind `usage` for any other text.
+ * of kind `usage` for any other value.
  */
 function readCollection(field: string, text: string): unknown {
-  const example = `write it as JSON, for example ${field} = ["a","b"]`;
+  const example = `write the value as JSON, for example ${field} = ["a","b"]`;
   try {
     parseJson(text);
   } catch (error) {
@@ -260,12 +263,15 @@ function readCollection(field: string, text: string): unknown {
   }
   const value = readExact(text);
   if (isCollection(value)) return value;
-  throw usageError(`${field} is a list or an object, not ${clean(text.slice(0, 40))}`, example);
+  throw usageError(
+    `${field} must be a list or an object, not ${clean(text.slice(0, 40))}`,
+    example,
+  );
 }
 
 /**
- * Returns the value that clears a field. This is an empty text for fields where the service refuses
- * null.
+ * Returns the value that clears a field. This is an empty string for fields where the service
+ * refuses null.
  */
 export function clearedValue(field: string, before: unknown): unknown {
   if (before === null || before === undefined || before === '') return before;
@@ -290,7 +296,7 @@ export function refuseControlCharacters(field: string, value: unknown): void {
 /** Values that are longer than this are cut in the preview of a change. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
-/** When two long values have the same beginning, this many characters of it are shown. */
+/** When two long values have a common prefix, this many characters of the prefix are shown. */
 const CONTEXT_CHARACTERS = 20;
 
 /**
@@ -311,8 +317,8 @@ function showPlain(value: unknown): string {
 }
 
 /**
- * Whether the plain text of a value is unambiguous. It is not when the value has hidden characters
- * or spaces at its ends, or is the text `null`.
+ * Whether the plain text of a value is unambiguous. It is ambiguous when the value is the string
+ * `null`, or has hidden characters or leading or trailing spaces.
  */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);
@@ -323,7 +329,7 @@ function showAsJson(value: unknown): string {
   return value === undefined ? '(none)' : escapeJson(writeJson(value));
 }
 
-/** Cuts two long texts so that their first difference stays visible. */
+/** Truncates two long strings so that their first difference stays visible. */
 function cutAtDifference(one: string, other: string): [string, string] {
   const isLong = Math.max(one.length, other.length) > LONGEST_VALUE_CHARACTERS;
   if (!isLong) return [one, other];
@@ -338,7 +344,7 @@ function cutAtDifference(one: string, other: string): [string, string] {
 }
 
 /**
- * Prints one notice that names the read-only columns of an input. Prints nothing when these columns
+ * Prints one notice that lists the read-only columns of an input. Prints nothing when these columns
  * only identify rows.
  */
 export async function reportReadOnlyColumns(

@@ -1,4 +1,4 @@
-// The fields of a bicycle in flags and in rows of a file.
+// Bicycle fields that can be given in flags or in file rows.
 
 import { NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
@@ -11,10 +11,10 @@ import type { FieldFlags } from './flags.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
-/** The values that the user typed, as strings, by the name of the field. */
+/** The values that the user typed, as strings by field name. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
-/** Whether a creation or an edit can set this field. */
+/** Whether this field can be set when a bicycle is created or edited. */
 export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }

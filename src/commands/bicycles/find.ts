@@ -1,5 +1,5 @@
-// Finds a bicycle by its UUID or the beginning of its UUID, or by a name, serial number or bleid.
-// The case of a name may differ, and a part of a name is enough.
+// Finds a bicycle by its UUID or a UUID prefix, or by a name, serial number or bleid. Case is
+// ignored in names, and a part of a name is enough.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -46,7 +46,7 @@ export async function findBicycle(
   if (text.trim() === '')
     throw usageError(
       'the name of a bicycle must not be empty',
-      'use a UUID, its beginning, or a name',
+      'use a UUID, a UUID prefix, or a name',
     );
   const client = await context.client();
   const organization = await chosenOrganization(context, scope);
@@ -56,7 +56,7 @@ export async function findBicycle(
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `use a UUID, its first four or more digits, or a part of a name, serial number or bleid; look for it in the list: fleet bicycles list --name ${search}`,
+    hint: `use a UUID, at least its first four digits, or part of a name, serial number or bleid; to search the list, run: fleet bicycles list --name ${search}`,
   });
   const isExact = matches.kind === 'exact';
   return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };
@@ -71,7 +71,7 @@ interface ChangeFlags {
 
 /**
  * Finds the bicycle to change. Without a terminal, the user could not see that a part of a name
- * matched the wrong bicycle. In this case, throws a FleetError of kind `usage` for a text that is
+ * matched the wrong bicycle. In this case, throws a FleetError of kind `usage` for a value that is
  * not the exact name or UUID, unless `--yes` is set.
  */
 export async function findBicycleToChange(
@@ -114,15 +114,15 @@ async function remember(
 }
 
 /**
- * The maximum length of a text in a query, because services limit the length of a URL. Of a longer
- * text, only the beginning is sent. It finds every bicycle that the whole text would find.
+ * The maximum length of search text in a query, because services limit the length of a URL. Longer
+ * text is truncated. The truncated text still finds every bicycle that the whole text would find.
  */
 const LONGEST_QUERY_CHARACTERS = 200;
 
 /**
- * Returns every bicycle that the text may mean, by UUID in lower case. Observed: `query` searches
- * names, serial numbers and bleids. A service that ignores `query` sends every bicycle, and fleet
- * then compares all of them.
+ * Returns every bicycle that the text may refer to, by UUID in lower case. Observed: `query`
+ * searches names, serial numbers and bleids. A service that ignores `query` sends every bicycle,
+ * and fleet then compares all of them.
  */
 export async function lookUp(
   client: Client,
@@ -136,8 +136,8 @@ export async function lookUp(
   for (const item of begun.values()) matches.addByPrefix(item);
   // A shorter prefix of a UUID could also be a part of another bicycle's name.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
-  // A service may compare texts byte by byte. When one Unicode form finds nothing, the other forms
-  // are tried.
+  // A service may compare strings byte by byte. When one Unicode form finds nothing, the other
+  // forms are tried.
   for (const form of formsOf(text.trim())) {
     const query: Query = [...scope, ['query', cutTo(form, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
     for await (const { items } of client.pages<Bicycle>({ ...list, query })) {

@@ -1,4 +1,4 @@
-// The flags of the verbs of `fleet bicycles`.
+// The flags of the `fleet bicycles` verbs.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_FIELDS } from '../../api/bicycle.js';

@@ -126,8 +126,8 @@ export async function fetchBicycle(
   }
   const found = (await lookUp(client, uuid, await chosenOrganization(context))).found.get(uuid);
   if (found !== undefined) return found;
-  throw new FleetError('not-found', `no bicycle ${uuid}: not found, or you have no access`, {
-    hint: 'look for it with: fleet bicycles list --all --where uuid=…',
+  throw new FleetError('not-found', `no bicycle ${uuid} was found, or you have no access`, {
+    hint: 'to search all bicycles, run: fleet bicycles list --all --where uuid=…',
   });
 }
 
@@ -151,8 +151,8 @@ export async function printAnswer(
 }
 
 /**
- * Reads the last changes from the mirror of `--offline`, or from a current mirror. Leaves out
- * changes of position and charge.
+ * Reads the last changes from the mirror of `--offline`, or from a current mirror. Omits position
+ * and charge changes.
  */
 async function readLastChanges(
   context: Context,

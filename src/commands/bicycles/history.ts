@@ -73,7 +73,7 @@ export async function showHistory(
   const keptSince = since ?? status?.keptSince;
   const span =
     keptSince === undefined ? '' : ` since ${showLocalTime(Date.parse(keptSince), context.zone)}`;
-  // The age of the mirror is not printed when all entries come from the service.
+  // The mirror's age is not printed when all entries come from the service.
   const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
   const none =
     count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
@@ -81,7 +81,8 @@ export async function showHistory(
 }
 
 /**
- * Opens the mirror of this run if it exists. A mirror that a flag or the settings name must exist.
+ * Opens the mirror of this run if it exists. A mirror that is specified by a flag or in the
+ * settings must exist.
  */
 async function openIfThere(
   context: Context,
@@ -107,16 +108,16 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
     (matches.found.size === 0 && (await context.settings()).baseUrl.value !== undefined)
   )
     return findBicycle(context, text);
-  const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
-    hint: 'use a UUID, its first four or more digits, or a part of a name, serial number or bleid',
+  const missing = new FleetError('not-found', `the mirror contains no bicycle "${shorten(text)}"`, {
+    hint: 'use a UUID, at least its first four digits, or part of a name, serial number or bleid',
   });
   return pickOne(text, matches.found, BICYCLE, missing);
 }
 
 /**
  * Reads the service's transitions, oldest first. When the service cannot answer, prints a notice
- * and returns nothing, so that only the mirror's entries are shown. Without a mirror, throws the
- * error.
+ * and returns no transitions, so that only the mirror's entries are shown. Without a mirror, throws
+ * the error.
  */
 async function readService(
   context: Context,
@@ -131,8 +132,8 @@ async function readService(
       refusal = failure;
     });
     if (steps === undefined) throw await explainMissing(client, uuid, refusal);
-    // Observed: the service sends the newest transition first, and several transitions can have the
-    // same second.
+    // Observed: the service sends the newest transition first, and several transitions can occur in
+    // the same second.
     const isNewestFirst = timeOf(steps[0]?.timestamp) >= timeOf(steps.at(-1)?.timestamp);
     const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
       (a, b) => timeOf(a.timestamp) - timeOf(b.timestamp),
@@ -156,7 +157,7 @@ async function readService(
   } catch (thrown) {
     context.signal.throwIfAborted();
     if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
-    await context.notice(`! the history comes only from the mirror: ${thrown.message}`);
+    await context.notice(`! only the history in the mirror is shown: ${thrown.message}`);
     return [];
   }
 }
@@ -170,12 +171,12 @@ async function explainMissing(
   uuid: string,
   refusal: FleetError | undefined,
 ): Promise<FleetError> {
-  const mirror = 'a mirror records every change from now on: fleet mirror run';
+  const mirror = 'to record every change from now on, run "fleet mirror run"';
   if (refusal?.status === 401) return refusal;
   if (refusal?.status === 403)
     return refusal.with({
-      message: `this token may not read the history of ${uuid}: ${reasonIn(refusal) ?? refusal.message}`,
-      hint: `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
+      message: `this token is not allowed to read the history of ${uuid}: ${reasonIn(refusal) ?? refusal.message}`,
+      hint: `the history needs another role; run "fleet auth status" to see your role; ${mirror}`,
     });
   const isDeleted =
     refusal?.status === 410 || (refusal?.status === 404 && (await isGone(client, uuid, refusal)));
@@ -183,7 +184,7 @@ async function explainMissing(
     return new FleetError('not-found', `the bicycle ${uuid} was deleted, or you have no access`, {
       status: refusal?.status,
       trace: refusal?.trace,
-      hint: 'a mirror remembers deleted bicycles; to start one, run: fleet mirror run',
+      hint: 'a mirror keeps deleted bicycles; to start a mirror, run: fleet mirror run',
     });
   return new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
     hint: mirror,
@@ -192,10 +193,10 @@ async function explainMissing(
 
 /**
  * Whether the bicycle is found neither at its URL nor in the filtered list. When a service ignores
- * the filter and returns other bicycles, the bicycle does not count as deleted.
+ * the filter and returns other bicycles, the bicycle is not treated as deleted.
  */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
-  // Observed: for an unknown path, the service answers only "Not found.".
+  // Observed: for an unknown path, the service returns only "Not found.".
   if (/No Bicycle matches the given query/i.test(message)) return true;
   const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
   if (found !== undefined) return false;
@@ -208,7 +209,7 @@ async function isGone(client: Client, uuid: string, { message }: FleetError): Pr
 }
 
 /**
- * Returns a function that returns the name of an author. The name is in the entry itself or in the
+ * Returns a function that looks up an author's name. The name is in the entry itself or in the
  * service's list of users.
  */
 async function namesOf(
@@ -234,8 +235,7 @@ function timeOf(text: string | null | undefined): number {
 }
 
 /**
- * Merges both sources by time. Streams the entries of the mirror, so that they are not all in
- * memory.
+ * Merges both sources by time. Streams the mirror's entries, so that they are not all in memory.
  */
 async function* mergeByTime(
   recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,
@@ -250,7 +250,7 @@ async function* mergeByTime(
   yield left;
 }
 
-/** Yields the recorded changes and the gaps between them, in order of time. */
+/** Yields the recorded changes and the gaps between them, in chronological order. */
 async function* readEntries(
   { database }: Mirror,
   uuid: string,

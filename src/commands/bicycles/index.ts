@@ -27,8 +27,8 @@ import {
 import { BICYCLE_ARGUMENT } from './methods-and-groups.js';
 
 /**
- * Declares the verbs. `verb` is the word after `bicycles` on the command line. When it is a known
- * verb, only this verb is declared.
+ * Declares the verbs. `verb` is the word after `bicycles` on the command line. When `verb` is
+ * known, only this verb is declared.
  */
 export function addBicycles(program: Command, run: Run, verb = ''): void {
   const bicycles = addVerb(
@@ -216,7 +216,7 @@ function addAct(bicycles: Command, run: Run): void {
 
 /**
  * Completes `act`: offers bicycles for the first operand, then transitions. Offers further bicycles
- * when the typed text contains digits or does not begin a transition.
+ * when the typed text contains digits or is not the start of a transition.
  */
 async function offerAction(place: CompletionPoint): Promise<Offers> {
   const { operands, typed, from } = place;

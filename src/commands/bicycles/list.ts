@@ -39,8 +39,8 @@ const DATE_LINE_NOTE =
 const DISTANCE_ORDERING = /^[-+]?distance$/;
 
 /**
- * Returns the ordering to send. Throws a usage error for the ordering `distance` with a box across
- * the date line. fleet requests such a box as two boxes, whose centres differ.
+ * Returns the ordering to send. Throws a usage error for the ordering `distance` with a box that
+ * crosses the date line. fleet requests such a box as two boxes, whose centres differ.
  */
 function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): string | undefined {
   const sent = ordering ?? param.find(([name]) => name === 'ordering')?.[1];
@@ -79,8 +79,8 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
 }
 
 /**
- * Returns a line about a state that is not documented. A service may have more states, so fleet
- * does not refuse it.
+ * Returns a line about an undocumented state. A service may have additional states, so fleet does
+ * not reject them.
  */
 function noteOnState(state: string): string[] {
   if (BICYCLE_STATES.some((documented) => documented === state)) return [];

@@ -1,5 +1,5 @@
-// Decides which bicycles a typed text means. The text is an exact name, a name in another case, or
-// a part of a name.
+// Decides which bicycles the typed text refers to. The text is an exact name, a name in different
+// letter case, or a part of a name.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Item } from '../../http/types.js';
@@ -9,13 +9,13 @@ import { textOf } from '../../terminal/values.js';
 export const NAMING = ['name', 'serial_number', 'bleid'] as const;
 
 /**
- * How closely a text matches a name, closest first. Less close matches count only when there is no
- * closer match.
+ * The kinds of match between a string and a name, closest first. A less close match is used only
+ * when there is no closer match.
  */
 export const MATCH_KINDS = ['exact', 'other case', 'part'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** The bicycles that a text matches, by UUID in lower case, and the kind of match. */
+/** The bicycles that match the typed text, by UUID in lower case, and the kind of match. */
 export interface Matches {
   readonly kind: MatchKind;
   readonly found: Map<string, Item<Bicycle>>;
@@ -52,15 +52,15 @@ function fold(text: string): string {
 }
 
 /**
- * A text of this many hexadecimal digits is almost certainly the beginning of a UUID, not a part of
- * a name.
+ * A string of this many hexadecimal digits is almost certainly a partial UUID and not part of a
+ * name.
  */
 export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Whether a text that matches the beginning of a UUID is also a part of the bicycle's name, serial
- * number or bleid. Serial numbers and bleids count only for a text of decimal digits. They often
- * contain hexadecimal digits, so that other texts would match too many of them.
+ * Whether a string that matches a UUID prefix is also a part of the bicycle's name, serial number
+ * or bleid. Serial numbers and bleids are checked only for strings of decimal digits. They often
+ * contain hexadecimal digits, so other strings would match too many of them.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);
@@ -94,8 +94,8 @@ export function openMatches(text: string) {
     },
     closest(): Matches {
       const isOnlyPrefix = byPrefix.size > 0 && byPrefix.size === exact?.size;
-      // A short text such as "0028" can be the beginning of a UUID, or mean "Emmy 0028", so both
-      // kinds of matches are returned.
+      // A short string such as "0028" can be a UUID prefix or refer to "Emmy 0028", so both kinds
+      // of matches are returned.
       if (isOnlyPrefix && text.length < CERTAIN_PREFIX_DIGITS && byName.size > 0)
         return { kind: 'part', found: new Map([...byPrefix, ...byName]) };
       for (const [kind, found] of byKind) if (found.size > 0) return { kind, found };

@@ -9,9 +9,9 @@ export const BICYCLE_ARGUMENT =
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];
 
-/** What an empty cell in a file means for its field: keep or clear the current value. */
+/** Whether an empty cell in a file keeps or clears the current value of its field. */
 export const EMPTY_CELL_CHOICES = ['keep', 'clear'] as const;
 export type EmptyCellChoice = (typeof EMPTY_CELL_CHOICES)[number];
 
-/** The words that `stats` can group by, besides the names of fields. */
+/** The words that `stats` can group by, in addition to field names. */
 export const STATS_GROUPS = ['state', 'charge', 'silence', 'model', 'organization'] as const;

@@ -1,5 +1,5 @@
-// Carries out the edits and creations of a plan file. Skips a target whose values at the service
-// have changed since the plan was made.
+// Edits and creates the bicycles of a plan file. Skips a target whose values on the service have
+// changed since the plan was made.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { endOfDifference } from '../../bulk/actions.js';
@@ -107,7 +107,7 @@ function findChangedField(target: PlanTarget, { before }: Edit): FleetError | un
   );
 }
 
-/** Carries out the creations of a plan. Throws the errors of carryOut. */
+/** Creates the bicycles of a plan. Throws the errors of carryOut. */
 export async function applyCreations(
   context: Context,
   { targets }: Pick<PlanFile, 'targets'>,
@@ -130,7 +130,7 @@ function taskOfCreation({ row = 0, request }: PlanTarget) {
   return creationTask({ row, body: { ...request.body, name, organization } });
 }
 
-/** Returns the planned creations whose name or serial number an existing bicycle already has. */
+/** Returns the planned bicycles whose name or serial number an existing bicycle already has. */
 export async function findExistingCreations(
   context: Context,
   targets: readonly PlanTarget[],
@@ -140,9 +140,7 @@ export async function findExistingCreations(
   return new Set(targets.filter((_, index) => ends.has(tasks[index]?.key ?? '')));
 }
 
-/**
- * Returns the outcome of each creation whose name or serial number an existing bicycle already has.
- */
+/** Returns an outcome for each bicycle to create whose name or serial number already exists. */
 async function findExisting(
   context: Context,
   open: readonly Task[],
@@ -165,10 +163,7 @@ async function findExisting(
   return ends;
 }
 
-/**
- * Groups tasks by a text that identifies them, such as the name. Leaves out tasks without this
- * text.
- */
+/** Groups tasks by an identifying string, such as the name. Omits tasks without this string. */
 function indexTasks(
   tasks: readonly Task[],
   textOfTask: (task: Task) => unknown,

@@ -1,5 +1,4 @@
-// Finds bicycles in a mirror by their UUID or the beginning of it, or by a name, serial number or
-// bleid.
+// Finds bicycles in a mirror by a full or partial UUID, or by a name, serial number or bleid.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -25,9 +24,9 @@ const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).jo
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
- * Returns every bicycle that the text may mean, by UUID in lower case, in the same form as
- * `lookUp`. Searches one organization or all. With `withGone`, also finds bicycles that left the
- * list.
+ * Returns every bicycle that the text may refer to, by lower-case UUID, in the same format as
+ * `lookUp`. Searches one organization or all of them. With `withGone`, also finds bicycles that
+ * left the list.
  */
 export async function findRemembered(
   database: Database,
@@ -46,15 +45,15 @@ export async function findRemembered(
   };
   const forms = formsOf(text);
   const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
-  // Names and UUIDs are searched with two separate queries, because with OR a database would not
-  // use every index. The index contains all fields of the inner query, so the query does not need
-  // to read whole rows.
+  // Names and UUIDs are searched with two separate queries, because a database would not use every
+  // index for a query with OR. The index contains all fields of the inner query, so the query does
+  // not need to read whole rows.
   const named = await select(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),
   );
-  // The end of the range of UUIDs with this prefix: "g" sorts after all hexadecimal digits and
-  // after the dash.
+  // The end of the UUID range with this prefix: "g" sorts after all hexadecimal digits and after
+  // the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   const exact = [...named, ...begun].map(
     (item) => [String(item.value.uuid).toLowerCase(), item] as const,
@@ -63,8 +62,8 @@ export async function findRemembered(
   if (exact.length > 0 && isCertain) return { kind: 'exact', found: new Map(exact) };
   const matches = openMatches(text);
   for (const item of begun) matches.addByPrefix(item);
-  // The query has no limit, because its pattern also finds bicycles that do not match the text.
-  // With a limit, a second match could be missed, and an ambiguous text would seem unique.
+  // The query has no limit, because its pattern also finds bicycles that do not match the search
+  // text. With a limit, a second match could be missed, so an ambiguous search would seem unique.
   const rows = await database.all(
     `SELECT uuid, name, serial_number, bleid FROM bicycles WHERE (${CONTAINING})${among}${scope}`,
     [...NAMING.map(() => likePattern(text)), ...owner],
@@ -99,8 +98,9 @@ function closestOf(rows: readonly Row[], text: string): string[] {
 const ASCII_PARTS = /[\x20-\x7e]+/g;
 
 /**
- * Returns a LIKE pattern that finds every name with the text, in any case. The pattern contains
- * only the longest ASCII part of the text, because SQLite ignores case only for ASCII characters.
+ * Returns a LIKE pattern that finds every name that contains the text, in any letter case. The
+ * pattern contains only the longest ASCII part of the text, because SQLite ignores case only for
+ * ASCII characters.
  */
 function likePattern(text: string): string {
   const parts = text.trim().normalize('NFC').toLowerCase().match(ASCII_PARTS) ?? [''];

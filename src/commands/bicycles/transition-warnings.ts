@@ -1,4 +1,4 @@
-// The warnings in the question before a transition.
+// The warnings in the confirmation question before a transition.
 
 /** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
 export const TRANSITION_WARNINGS: { readonly [transition: string]: string } = {

@@ -89,7 +89,7 @@ export async function checkRules(
   await printOnce(context, await evaluate(), options.show === true);
 }
 
-/** Adds the line of the rule to the error when the service does not know a name in the rule. */
+/** Adds the rule's line to the error when the service does not know a name in the rule. */
 function withLine(thrown: unknown, line: string): unknown {
   if (!(thrown instanceof FleetError) || !NAME_ERRORS.includes(thrown.kind)) return thrown;
   return thrown.with({ message: `${line}: ${thrown.message}` });
@@ -109,7 +109,7 @@ function checkFlags(options: CheckOptions): void {
       exec !== undefined ? '--exec' : post !== undefined ? '--post' : stateFile && '--state-file';
     if (flag !== undefined)
       throw usageError(
-        `${flag} works only with --every: it acts when the result of a check changes`,
+        `${flag} works only with --every, which reports when the result of a check changes`,
         'add --every 60s',
       );
     if (options.for !== undefined)
@@ -150,7 +150,10 @@ async function printOnce(
     unknown > 0 && `${violated.length > 0 ? unknown : count(unknown, 'rule')} unknown`,
   ].filter((part) => part !== false);
   throw new FleetError('partial', parts.join(', '), {
-    hint: showsBicycles || isUuid ? undefined : '--show lists the bicycles of violated rules',
+    hint:
+      showsBicycles || isUuid
+        ? undefined
+        : 'add --show to list the bicycles that violate the rules',
   });
 }
 

@@ -15,13 +15,15 @@ import type { Rule, RuleSelection } from './rules.js';
 import type { CompiledSelection } from './selection.js';
 import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js';
 
-/** A rule that is ready for evaluation: the names and zones in its selections were looked up. */
+/**
+ * A rule that is ready for evaluation: the names and zones in its selections have been looked up.
+ */
 export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
   /**
-   * Selects the bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of
-   * the organization.
+   * Selects the bicycles that equal 100 percent for `max_percent`. When undefined, these are all
+   * bicycles of the organization.
    */
   readonly of: CompiledSelection | undefined;
 }
@@ -31,13 +33,13 @@ export interface RuleRow {
   readonly rule: string;
   readonly found: number;
   /**
-   * The number of bicycles that count as 100 percent for `max_percent`. Null for a rule without
+   * The number of bicycles that equal 100 percent for `max_percent`. Null for a rule without
    * `max_percent`.
    */
   readonly of: number | null;
   readonly limit: string;
   readonly verdict: Verdict;
-  /** The number of bicycles without a position. They could be inside the area of the rule. */
+  /** The number of bicycles without a position. They could be inside the rule's area. */
   readonly unlocated: number;
   readonly reason: string | null;
 }
@@ -153,8 +155,8 @@ async function evaluateRule(
 }
 
 /**
- * Refuses a field that no bicycle has, because it is probably a typing mistake. A field that the
- * interface does not document may still exist.
+ * Refuses a field that no bicycle has, because it is probably a typo. A field that the interface
+ * does not document may still exist.
  */
 function refuseUnknownFields(
   { where }: RuleSelection,
@@ -167,15 +169,15 @@ function refuseUnknownFields(
     if (isDocumented(condition, BICYCLE)) continue;
     if (bicycles.some((bicycle) => Object.hasOwn(bicycle, field))) continue;
     throw usageError(
-      `line ${line} of the rules: no bicycle has the field "${clean(field)}" of "${clean(condition.text)}"`,
-      'fleet bicycles list --columns lists the fields',
+      `line ${line} of the rules: no bicycle has the field "${clean(field)}", which is used in "${clean(condition.text)}"`,
+      'run "fleet bicycles list --columns" to list the fields',
     );
   }
 }
 
 /**
- * Counts the bicycles that are 100 percent for `max_percent`. Retired bicycles are not counted when
- * these are all bicycles of the organization.
+ * Counts the bicycles that equal 100 percent for `max_percent`. By default, these are all bicycles
+ * of the organization except retired ones.
  */
 function countMembers(
   of: CompiledSelection | undefined,

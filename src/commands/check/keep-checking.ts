@@ -28,21 +28,20 @@ interface RuleState {
   /** The last reported verdict, or undefined before the first report. */
   reported: Verdict | undefined;
   /**
-   * The verdict of the latest checks, while it differs from the reported one. It is reported after
-   * it has lasted long enough. `sinceMs` is when it began, on the monotonic clock.
+   * The verdict of the latest checks, while it differs from the reported verdict. It is reported
+   * after it has lasted long enough. `sinceMs` is when it began, on the monotonic clock.
    */
   pending: { verdict: Verdict; sinceMs: number } | undefined;
 }
 
-/** A reported change of a verdict. */
+/** A reported change of a rule's verdict. */
 export interface VerdictChange extends RuleRow {
   readonly before: Verdict | null;
   readonly at: string;
 }
 
 /**
- * Checks repeatedly until a signal arrives or the time of `--for` is over. Throws the reason of the
- * signal.
+ * Checks repeatedly until a signal arrives or the `--for` time is over. Throws the signal's reason.
  */
 export async function keepChecking(context: Context, input: KeepCheckingInput): Promise<void> {
   const form = await chooseLines(context, 'check --every');

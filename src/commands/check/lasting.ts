@@ -1,5 +1,5 @@
-// Finds the bicycles that a rule with `for` has selected without interruption. Uses the history of
-// a mirror.
+// Finds the bicycles that a rule with `for` has selected without interruption. Uses a mirror's
+// history.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -23,12 +23,9 @@ export interface LastingInput {
 }
 
 export interface Lasting {
-  /** The bicycles that the rule selected without interruption for the time of its `for`. */
+  /** The bicycles that the rule selected without interruption for the duration of its `for`. */
   readonly uuids: ReadonlySet<string>;
-  /**
-   * The bicycles that may have been selected during the whole time, but had no position at some
-   * moment.
-   */
+  /** The bicycles that may have been selected the whole time, but had no position at some point. */
   readonly uncertain: ReadonlySet<string>;
   /** The reason why the history cannot show how long the bicycles have been selected. */
   readonly doubt: string | undefined;

@@ -1,4 +1,4 @@
-// Parses the rules file of `fleet check`. Every error names its line in the file.
+// Parses the rules file of `fleet check`. Every error states its line number in the file.
 
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { nearest } from '../../cli/nearest.js';
@@ -11,15 +11,15 @@ import type { LatLon } from '../../views/distance.js';
 import { type Box, parseBbox, parseNear, parseRadius } from '../bicycles/area.js';
 
 /**
- * The bicycles that a rule selects. The keys are named like the flags of `bicycles list`. A bicycle
- * must match all keys.
+ * The bicycles that a rule selects. The keys have the same names as the flags of `bicycles list`. A
+ * bicycle must match all keys.
  */
 export interface RuleSelection {
-  /** The bicycle has any of these states. */
+  /** The bicycle is in one of these states. */
   readonly state?: readonly string[];
-  /** The bicycle satisfies each of these conditions. */
+  /** The bicycle satisfies all of these conditions. */
   readonly where: readonly Condition[];
-  /** The bicycle is inside any of these zones. Each is a name or a UUID. */
+  /** The bicycle is inside at least one of these zones. Each zone is a name or a UUID. */
   readonly zone?: readonly string[];
   readonly bbox?: Box;
   readonly near?: LatLon;
@@ -37,15 +37,15 @@ export interface Rule {
   readonly max?: number;
   readonly maxPercent?: number;
   /**
-   * The bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of the
+   * The bicycles that count as 100 percent for `max_percent`. Undefined means all bicycles of the
    * organization.
    */
   readonly of?: RuleSelection;
   /** How long a bicycle must be selected without interruption before it counts, in milliseconds. */
   readonly forMs?: number;
   /**
-   * Whether a bicycle with equal data before and after a gap of the mirror counts as unchanged
-   * during the gap.
+   * Whether a bicycle with the same data before and after a gap in the mirror is treated as
+   * unchanged during the gap.
    */
   readonly bridgesGaps: boolean;
   /** How long a new verdict must last before it is reported, in milliseconds. */
@@ -85,8 +85,8 @@ export async function parseRules(text: string, source: string): Promise<Rule[]> 
   const list = top.get('rules');
   if (list === undefined || !Array.isArray(list.value))
     throw refuse(list?.line ?? root.line, 'a list "rules:" is expected');
-  // An empty list is refused. It may be a mistake, and a check without rules would always exit with
-  // 0.
+  // An empty list is refused, because it may be a mistake: a check without rules would always exit
+  // with 0.
   if (list.value.length === 0) throw refuse(list.line, 'the list "rules:" is empty');
   const rules = list.value.map((item: LinedValue) => parseRule(item, refuse));
   const names = new Set<string>();
@@ -210,7 +210,7 @@ function checkState(state: string, line: number, refuse: Refuse): void {
   throw refuse(line, `unknown state "${clean(state)}"`, hint);
 }
 
-/** Adds the line in the file to an error of a parser. */
+/** Adds the line number in the file to a parser's error. */
 function withLine<T>(line: number, refuse: Refuse, parse: () => T): T {
   try {
     return parse();

@@ -27,7 +27,9 @@ export type Membership = 'in' | 'out' | 'unlocated';
 export interface CompiledSelection {
   /** Whether the selection depends on the position of a bicycle. */
   readonly hasArea: boolean;
-  /** The UUID of the selection's organization. Undefined: the organization of the command. */
+  /**
+   * The UUID of the selection's organization. When undefined, the command's organization is used.
+   */
   readonly organization: string | undefined;
   membershipOf(bicycle: Bicycle, now: Now): Membership;
 }
@@ -37,7 +39,7 @@ export type Polygons = readonly number[][][][];
 /** The outlines of the service's zones by UUID. They are read once, when a rule needs them. */
 export type ZonesByUuid = ReadonlyMap<string, Polygons>;
 
-/** Reads the outlines of all zones. Leaves out zones whose outline cannot be read. */
+/** Reads the outlines of all zones. Omits zones whose outline cannot be read. */
 export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
   const zones = new Map<string, Polygons>();
   for (const zone of await readNamedRows(context, 'zone')) {

@@ -1,5 +1,5 @@
 // The state file of `fleet check --every`. Contains the last verdict of each rule, and the changes
-// that wait for --exec and --post.
+// that are waiting for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { openMessageStore } from '../../follow/message-store.js';

@@ -5,22 +5,22 @@ import type { Rule } from './rules.js';
 export type Verdict = 'ok' | 'violated' | 'unknown';
 
 /**
- * A count of bicycles that can be uncertain. The true number is between `found` and `found` plus
+ * A count of bicycles, which can be uncertain. The true number is between `found` and `found` plus
  * `uncertain`.
  */
 export interface Count {
-  /** The number of bicycles that are certainly selected. */
+  /** The number of bicycles that are definitely selected. */
   readonly found: number;
   /**
-   * The number of bicycles that may be selected too, because they have no position or their history
-   * is unknown.
+   * The number of bicycles that may also be selected. They have no position, or their history is
+   * unknown.
    */
   readonly uncertain: number;
 }
 
 export interface RuleInput {
   readonly selected: Count;
-  /** The number of bicycles that count as 100 percent for `max_percent`. */
+  /** The number of bicycles that equal 100 percent for `max_percent`. */
   readonly of: Count | undefined;
   /** Why the verdict is unknown: the list is incomplete, or the mirror is out of date. */
   readonly doubt: string | undefined;
@@ -63,8 +63,8 @@ function whyNoShare({ uncertain }: Count): string {
 
 /**
  * The exact number of bicycles can be unknown. Returns the possible numbers for which the limits
- * are checked: the lowest one, the lowest one that reaches `min`, and the highest one. The second
- * one is the most likely to meet all limits.
+ * are checked: the lowest, the lowest that reaches `min`, and the highest. The second number is the
+ * most likely to meet all limits.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;

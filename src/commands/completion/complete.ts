@@ -1,4 +1,5 @@
-// Prints completions for the shell: on each line a word, a tab and a description. Never fails.
+// Prints completions for the shell. Each line contains a word, a tab and a description. Never
+// fails.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { completeLine } from '../../cli/complete.js';
@@ -19,7 +20,7 @@ export interface CompleteOptions {
 const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints the completions. A last line that begins with a colon contains instructions for the shell
+ * Prints the completions. A last line that starts with a colon contains instructions for the shell
  * script: `files`, `nospace`.
  *
  * @param words the words after `fleet`; the last one is at the cursor and may be empty
@@ -48,7 +49,7 @@ function show({ words, isFile, isOpen }: Offers): string {
 
 /**
  * Opens the sources of completions: the settings and the service. A source that cannot be read
- * offers nothing.
+ * offers no completions.
  */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
@@ -64,7 +65,7 @@ async function listProfiles({ io }: Context): Promise<Offer[]> {
   const { loadStored } = await import('../../settings/store.js');
   const { parseAddress } = await import('../../settings/keys.js');
   const { profiles } = await loadStored(io.env);
-  // An invalid address is not shown, because it may contain a password.
+  // An invalid URL is not shown, because it may contain a password.
   const isShown = (address: unknown) =>
     typeof address === 'string' && 'value' in parseAddress(address);
   return [...profiles].map(([value, { base_url: address }]) =>

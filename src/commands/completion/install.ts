@@ -17,8 +17,8 @@ import { askYesNo } from '../../terminal/prompt.js';
 import type { CompletionOptions } from './flags.js';
 
 /**
- * The line that is added to the start-up file of each shell. It runs fleet whenever the shell
- * starts, so the completion is up to date after an upgrade of fleet.
+ * The line that is added to each shell's startup file. It runs fleet whenever the shell starts, so
+ * completions stay up to date after fleet is upgraded.
  */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
@@ -32,8 +32,8 @@ const LINES: { readonly [Name in Shell]: string } = {
  * Installs the completion, or removes exactly the lines that the installation added. Shows the
  * change and asks, unless `--yes` is set.
  *
- * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing. Throws one of kind
- * `output` when the file cannot be written.
+ * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing. Throws a
+ * FleetError of kind `output` when the file cannot be written.
  */
 export async function changeCompletion(
   context: Context,
@@ -53,7 +53,7 @@ export async function changeCompletion(
     const changes = texts.filter(([, text]) => text.split('\n').includes(line) !== isWanted);
     if (changes.length === 0)
       return await notice(
-        `completion for ${shell} is ${isWanted ? `installed already, in ${paths.join(' and ')}` : 'not installed'}`,
+        `completion for ${shell} is ${isWanted ? `already installed in ${paths.join(' and ')}` : 'not installed'}`,
       );
     for (const [path] of changes) {
       const said = `this ${isWanted ? 'adds a line to' : 'removes a line from'} ${path}: ${line}`;
@@ -130,7 +130,7 @@ async function changeFile(
   writeWholeFile(path, rest);
 }
 
-/** Returns the text of a file, or an empty text when the file does not exist. */
+/** Returns the content of a file, or an empty string when the file does not exist. */
 async function readText(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return '';

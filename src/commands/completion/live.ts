@@ -23,7 +23,8 @@ const MOST_SHOWN = 50;
  * typed text, offers the bicycles that changed most recently. When no UUID matches, offers names,
  * serial numbers and bleids that begin with the text.
  *
- * Offers nothing unless a token is available at once. Runs no token command and asks no question.
+ * Offers nothing unless a token is immediately available. Does not run a token command or ask
+ * questions.
  *
  * @param values the flags of the typed line
  */
@@ -146,7 +147,7 @@ async function* searchList(
 }
 
 /**
- * Offers organizations, zones or models by UUID, with their names. When a text was typed, also
+ * Offers organizations, zones or models by UUID, with their names. If the user typed text, also
  * offers the names that begin with it.
  */
 export function findLiveNamed(
@@ -169,7 +170,9 @@ export function findLiveNamed(
   });
 }
 
-/** Sends requests with a short time limit. Sends nothing unless a token is available at once. */
+/**
+ * Sends requests with a short time limit. Sends nothing unless a token is immediately available.
+ */
 async function withPatience(
   { io, clock, signal }: Context,
   values: FollowedLine['values'],

@@ -90,10 +90,13 @@ function storedKey(
 /** The text that `config list` shows instead of a token or a value that can contain one. */
 export const HIDDEN = '(hidden)';
 
-/** The flags whose value is a secret, a command line or the address of a webhook. */
+/** The flags whose value is a secret, a command line or a webhook address. */
 const HIDDEN_FLAGS: readonly string[] = ['exec', 'post', 'webhook-secret'];
 
-/** Returns the defaults as rows of `config list`, without secrets. `config get` prints them whole. */
+/**
+ * Returns the defaults as rows of `config list`, without secrets. `config get` prints the full
+ * values.
+ */
 export async function defaultRows(env: NodeJS.ProcessEnv) {
   const { defaults } = await loadLineSettings(env);
   return [...defaults].flatMap(([command, flags]) =>
@@ -106,7 +109,7 @@ export async function defaultRows(env: NodeJS.ProcessEnv) {
   );
 }
 
-/** Hides the secrets in the value of a default. The query of an address often contains a key. */
+/** Hides the secrets in a default value. The query of a URL often contains a key. */
 function hideInDefault(value: string): string {
   if (!URL.canParse(value)) return hideInSetting(value);
   const secrets = openSecrets();
@@ -124,7 +127,7 @@ function findCommand(program: Command, name: string): Command {
   if (command.commands.length === 0) return command;
   throw usageError(
     `"${name}" is a group of commands`,
-    `name one of: ${namesBelow(command)
+    `choose one of: ${namesBelow(command)
       .map((each) => `${commandName(command)} ${each}`)
       .join(', ')}`,
   );
@@ -136,7 +139,7 @@ function requireFlag(command: Command, flag: string): Option {
       `--${flag} cannot have a default`,
       PLACE_FLAGS.includes(flag)
         ? 'set the service for all commands with "fleet profile use" or "fleet config set base_url"'
-        : 'type flags that skip a question, choose a change or overwrite a file in each command line',
+        : 'flags that skip a question, choose a change or overwrite a file must be typed each time',
     );
   const option = findFlag(command, flag);
   if (option !== undefined) return option;

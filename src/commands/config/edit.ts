@@ -113,7 +113,7 @@ async function save(
     return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
   });
   if (active !== undefined && active !== DEFAULT_PROFILE && !profiles.has(active)) {
-    problems.push(`there is no profile "${active}", which "profile" names`);
+    problems.push(`there is no profile "${active}", which the setting "profile" selects`);
   }
   if (problems.length > 0) throw configError(problems.join('; '));
   await replaceConfig(place, config);
@@ -121,12 +121,12 @@ async function save(
   for (const [profile, values] of profiles)
     for (const key of Object.keys(values))
       if (findKey(key) !== key)
-        await notice(`warning: ${profile}.${key} is not a known setting, and does nothing`);
+        await notice(`warning: ${profile}.${key} is not a known setting and has no effect`);
 }
 
 /**
- * Checks the names of new profiles. A new name is also compared with the other new names. Names
- * from the old settings are accepted, because older versions of fleet allowed them.
+ * Checks the names of new profiles. New names are also compared with each other. Names from the old
+ * settings are accepted, because older versions of fleet allowed them.
  */
 function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string>): void {
   const accepted = new Set(names.filter((name) => namesBefore.has(name)));
@@ -137,8 +137,8 @@ function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string
 }
 
 /**
- * Returns the profile names in the settings. Returns none for invalid settings, because `config
- * edit` must be able to repair them.
+ * Returns the profile names in the settings. Returns no names when the settings are invalid,
+ * because `config edit` must be able to repair them.
  */
 function profileNamesIn(text: string): ReadonlySet<string> {
   try {

@@ -88,7 +88,8 @@ export async function setSetting(
 
 async function warnAboutVariable({ io, notice }: Context, key: KeyName): Promise<void> {
   const variable = KEYS[key].variable ?? '';
-  if ((io.env[variable] ?? '') !== '') await notice(`warning: ${variable} is set and overrides it`);
+  if ((io.env[variable] ?? '') !== '')
+    await notice(`warning: ${variable} is set and overrides this value`);
 }
 
 /** Removes a value from a profile. */

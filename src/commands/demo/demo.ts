@@ -1,4 +1,4 @@
-// `fleet demo`: starts a sandbox and runs fleet's own commands against it, one after another.
+// `fleet demo`: starts a sandbox and runs fleet's own commands against it, in sequence.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const NAME = 'Demo 0001';
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
 /**
- * Runs the main commands one after another. Throws a FleetError of kind `internal` when one of them
+ * Runs the main commands in sequence. Throws a FleetError of kind `internal` when one of them
  * fails.
  */
 export async function runDemo(context: Context, { seconds }: { seconds: number }): Promise<void> {
@@ -44,7 +44,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
-    // The demo must not use the operator's own settings, such as the profile and the token command.
+    // The demo must not use the operator's own settings, such as a profile or a token command.
     ...Object.fromEntries(
       Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_')),
     ),
@@ -97,7 +97,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
 
 /**
  * Rents the bicycle as soon as a watch is connected, even when the sandbox's simulated riders have
- * changed the bicycle. Returns a function that cancels this.
+ * changed the bicycle. Returns a function that cancels the rental.
  */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();
@@ -142,5 +142,5 @@ async function showRun(
     throw signal.aborted ? signal.reason : error;
   });
   if (signal.aborted) throw signal.reason;
-  if (code !== 0) throw new FleetError('internal', `"fleet ${line}" ended with ${code}`);
+  if (code !== 0) throw new FleetError('internal', `"fleet ${line}" exited with ${code}`);
 }

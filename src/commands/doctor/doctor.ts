@@ -15,7 +15,7 @@ import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
  * Prints the findings, failures first, and then throws the first failure. Resolves when there are
- * no failures. Causes are checked before their consequences.
+ * no failures. Checks causes before their consequences.
  *
  * Changes nothing, and sends the token only to the origins of base_url and sse_url.
  */
@@ -32,8 +32,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known, limit)));
     const found = await checkNetwork({ ...known, context, role, limit });
-    // A local check may have reported "ok" for a setting that the service then refused. The "ok" is
-    // removed.
+    // A local check may have reported "ok" for a setting that the service then refused. This code
+    // removes that "ok".
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
       ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
@@ -43,8 +43,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     cancel();
     progress.end();
   }
-  // The report goes to stdout, so secrets must be hidden in it. Texts from the service, such as
-  // request ids, titles and addresses, may quote the token.
+  // The report goes to stdout, so secrets must be hidden in it. Data from the service, such as
+  // request ids, titles and URLs, may quote the token.
   const { hide } = io.secrets;
   const report = sortFindings(findings).map((each) => ({
     ...each,
@@ -56,14 +56,12 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   await conclude(report, notice);
 }
 
-/**
- * The maximum total time of all requests. It also applies when the body of an answer never ends.
- */
+/** The maximum total time of all requests. It also applies when a response body never ends. */
 const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {
   return new FleetError('network', `no complete response arrived within ${LONGEST_MS / 1000} s`, {
-    hint: 'the service is too slow, or its answers never end; try: fleet bicycles list -v',
+    hint: 'the service is too slow, or its answers never end; for details, run: fleet bicycles list -v',
   });
 }
 
@@ -75,7 +73,7 @@ function checkBuild(): Finding {
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
-/** Checks the connection to each address, and the answers of the service there. */
+/** Checks the connection to each URL, and the service's responses at that URL. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
@@ -112,7 +110,7 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   const counted = warnings === 0 ? '' : count(warnings, 'warning');
   const [first] = failures;
   if (first === undefined)
-    return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failure`);
+    return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failures`);
   const names = failures.map(({ check }) => check).join(', ');
   const message = `${count(failures.length, 'failure')} (${names})${counted === '' ? '' : ` and ${counted}`}`;
   throw new FleetError(first.kind ?? 'internal', message, {

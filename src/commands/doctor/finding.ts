@@ -32,7 +32,7 @@ export function failure(
   return { check, outcome: 'failure', finding, next, kind };
 }
 
-/** Converts an error into a finding. The hint of the error becomes the next step. */
+/** Converts an error into a finding. The error's hint becomes the next step. */
 export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
@@ -41,8 +41,8 @@ export function failed(check: string, error: FleetError): Finding {
 const COMMAND = /^(?:fleet|chmod|chown|sudo|mv|export|unset|set|\$env:|\w+=)(?:\s|$|\w)/;
 
 /**
- * Returns the next step as a sentence. A command gets the prefix "run:"; other texts are already
- * sentences.
+ * Returns the next step as a sentence. A command gets the prefix "run:"; any other next step is
+ * already a sentence.
  */
 export function describeNext(next: string): string {
   return COMMAND.test(next) ? `run: ${next}` : next;

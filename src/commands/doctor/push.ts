@@ -46,8 +46,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
 }
 
 /**
- * Opens a subscription. Returns undefined when it was opened, and otherwise the error. The error is
- * of kind `network` when no answer arrived.
+ * Opens a subscription. Returns undefined on success, and the error otherwise. The error is of kind
+ * `network` when no answer arrived.
  */
 async function subscribe(
   { context, settings, token, renewal, limit }: Examination,

@@ -1,4 +1,4 @@
-// Checks the answers of the service: the prefix, the version, the token, the organization and the
+// Checks the service's responses: the prefix, the version, the token, the organization and the
 // clock.
 
 import { BICYCLE } from '../../api/bicycle.js';
@@ -24,8 +24,8 @@ import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
 /**
- * The largest accepted difference between the clocks. A larger one causes wrong times of bicycles,
- * and a wrong expiry time of the token.
+ * The maximum accepted difference between the clocks. A larger difference causes wrong bicycle
+ * times and a wrong token expiry time.
  */
 const CLOCK_TOLERANCE_MS = 60_000;
 
@@ -67,7 +67,7 @@ async function nameOrganizations(known: Examination, uuids: readonly string[]): 
   );
 }
 
-/** Requests a page of the organization's bicycles and interprets the answer. */
+/** Requests a page of the organization's bicycles and interprets the response. */
 export async function checkService(known: Examination, baseUrl: URL): Promise<Finding[]> {
   const { organization } = known;
   let answer: HttpAnswer;
@@ -107,7 +107,8 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
 }
 
 /**
- * Returns a client that sends each request only once. Without a token, its requests are anonymous.
+ * Returns a client that sends each request only once. Without a token, the client's requests are
+ * anonymous.
  */
 function clientOf({ context, settings, token, limit }: Examination, baseUrl: URL): Promise<Client> {
   return context.client({
@@ -192,7 +193,7 @@ async function judgePrefix(
 }
 
 /**
- * Compares the clocks. RFC 9110 section 6.6.1: `Date` is the time of the answer in whole seconds.
+ * Compares the clocks. RFC 9110 section 6.6.1: `Date` is the time of the response in whole seconds.
  */
 function checkClock({ headers }: HttpAnswer, now: number): Finding {
   const date = answeredAtMs(headers);

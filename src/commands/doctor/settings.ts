@@ -29,7 +29,7 @@ export interface CheckedSettings {
 /** The input of the network checks. */
 export interface Examination extends CheckedSettings {
   context: Context;
-  /** The role that the flag `--role` names. */
+  /** The role given with `--role`. */
   role: TopicRole | undefined;
   /** A signal that is aborted when the time limit for all checks is over. */
   limit: AbortSignal;
@@ -48,7 +48,7 @@ const LONGEST_WAIT_MS = 5000;
 /** The permission bits of the group and other users. */
 const OTHERS_MODE_BITS = 0o077;
 
-/** A token that expires within this time causes a warning. */
+/** A token that expires sooner than this causes a warning. */
 const SOON_MS = 5 * MINUTE_MS;
 
 /**
@@ -108,7 +108,7 @@ function checkFileModes(path: string): Finding[] {
 
 /** Returns the findings for an address that is not set. Each finding says how to set it. */
 function missing(key: string, flag: string): Finding[] {
-  const ways = `run "fleet auth login${flag}", which asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
+  const ways = `run "fleet auth login${flag}", which asks for it; to try fleet, run "fleet sandbox", then "fleet profile use sandbox"`;
   if (key === 'base_url')
     return [failure(key, 'config', 'the address of the service is not set', ways)];
   return key === 'sse_url'
@@ -153,8 +153,8 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Prom
 }
 
 /**
- * Reports the default organization. When the token contains only one, all commands use it by
- * default.
+ * Reports the default organization. When the token contains only one organization, all commands use
+ * it by default.
  */
 function lookForOrganization({
   settings: { organization, profile },
@@ -171,10 +171,7 @@ function lookForOrganization({
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
-/**
- * Returns the command that changes a setting in the place where it is set now, such as the
- * environment.
- */
+/** Returns the command that changes a setting at its current source, such as the environment. */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,

@@ -13,13 +13,13 @@ export interface Age {
 }
 
 /**
- * The tolerance for a new feed that is published late. Only after this time does the old feed count
- * as too old.
+ * The tolerance for a feed that is published late. Only after this time is the old feed treated as
+ * too old.
  */
 const LATE_MS = 10_000;
 /**
- * A feed whose date is further in the future than this was made with a wrong clock. It counts as
- * too old.
+ * A feed dated further in the future than this was created with a wrong clock. It is treated as too
+ * old.
  */
 const AHEAD_MS = 60_000;
 
@@ -63,11 +63,11 @@ export async function readAge(
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
   if (age === undefined)
-    throw new FleetError('partial', `no feed with a readable age was found in ${folder}`);
+    throw new FleetError('partial', `cannot determine the age of a feed in ${folder}`);
   const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
   if (isOld(context, age))
     throw new FleetError('partial', line, {
-      hint: 'look at the output of the "fleet gbfs" that publishes it',
+      hint: 'check the output of the "fleet gbfs" process that publishes the feed',
     });
   await context.notice(`✓ ${line}`);
 }

@@ -1,5 +1,5 @@
 // Builds the documents of a GBFS feed from bicycles, zones and facts about the rental system. All
-// functions are pure. No text of the service is published.
+// functions are pure. Text from the service is never published.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -18,7 +18,7 @@ export interface FeedSelection {
   /** Whether the feed also contains bicycles in maintenance, marked as disabled. */
   readonly withDisabled: boolean;
   /**
-   * Returns the range with a full battery in metres, or undefined for a bicycle without a motor.
+   * Returns the range in metres with a full battery, or undefined for a bicycle without a motor.
    */
   rangeOf(bicycle: Bicycle): number | undefined;
 }
@@ -48,7 +48,7 @@ export interface Vehicles {
  * other states are not published either.
  */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
-/** The fields with the time of a bicycle's last message. Observed: both contain such a time. */
+/** The fields with the time of a bicycle's last message. Observed: both contain this time. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
 /** The earliest time that GBFS allows: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;
@@ -67,7 +67,7 @@ export interface LastRental {
   readonly sinceMs: number | undefined;
 }
 
-/** Adds a bicycle to the feed. Counts a bicycle that is excluded, with the reason. */
+/** Adds a bicycle to the feed, or counts it as excluded with the reason. */
 export function addVehicle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
@@ -91,7 +91,7 @@ function secondOf(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** Returns a bicycle as a vehicle of the feed, or the reason why it is excluded. */
+/** Returns a bicycle as a feed vehicle, or the reason why it is excluded. */
 function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string {
   const { state } = bicycle;
   const is_disabled = state === 'in_maintenance';
@@ -108,7 +108,7 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A report with a future time comes from a clock that is ahead. The current time is then used
+  // A report with a future time comes from a clock that is ahead, so the current time is used
   // instead.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
@@ -126,7 +126,7 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
 export type FeedArea = number[][][][];
 
 /**
- * Returns the service areas of an organization. Returns none when a part of an outline cannot be
+ * Returns the service areas of an organization. Returns no areas when part of an outline cannot be
  * read, because the feed would then forbid rides in that part.
  *
  * Zones of other types are counted as excluded, because their rules are unknown. Assumed: the type
@@ -153,7 +153,7 @@ export interface GbfsFeed {
   readonly vehicles: readonly (readonly [id: string, vehicle: Vehicle])[];
   /** The ranges of all vehicle types, including types that no vehicle currently has. */
   readonly ranges: readonly (number | undefined)[];
-  /** The service areas of the whole fleet, even if no published vehicle is inside. */
+  /** The service areas of the whole fleet, including areas without a published vehicle. */
   readonly areas: readonly FeedArea[];
   readonly updatedMs: number;
   readonly ttlMs: number;
@@ -199,7 +199,7 @@ function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System
   return system;
 }
 
-/** Returns the system information for version 3.0 and later, where each text has a language. */
+/** Returns the system information for version 3.0 and later, in which each text has a language. */
 function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
   const translated = (text: string | undefined) => text && [{ text, language }];
   return {
@@ -229,7 +229,8 @@ function drawType(range: number | undefined): object {
 }
 
 /**
- * Returns the vehicles sorted by ID. Another order could reveal which bicycle returned from a ride.
+ * Returns the vehicles sorted by ID. Any other order could reveal which bicycle returned from a
+ * ride.
  */
 function drawVehicles(
   vehicles: GbfsFeed['vehicles'],
@@ -246,8 +247,8 @@ function drawVehicles(
 }
 
 /**
- * Returns the zones of the feed. If there is a service area, rides must begin and end inside one.
- * Assumed: riding through other areas is allowed.
+ * Returns the zones of the feed. If there are service areas, rides must begin and end in one of
+ * them. Assumed: riding through other areas is allowed.
  */
 function drawZones(areas: readonly FeedArea[], isOld: boolean): object {
   const ruleOf = (isInside: boolean) =>

@@ -24,12 +24,12 @@ import type { System } from './system-fields.js';
 
 const DEFAULT_TTL_MS = 60_000;
 /**
- * How long models and zones are reused before they are read again. They rarely change, and services
- * limit the number of requests.
+ * How long models and zones are cached. They rarely change, and services limit the number of
+ * requests.
  */
 const NAMED_MS = 600_000;
 /**
- * Kinds of failures that a retry may fix. After a first feed was published, every failure is
+ * Kinds of failures that a retry may fix. After the first feed has been published, every failure is
  * retried, because a gateway may temporarily refuse a valid request.
  */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
@@ -88,10 +88,13 @@ function checkFlags(
   if (jq !== undefined)
     throw usageError(
       'gbfs does not support --jq',
-      'pipe its JSON to jq: fleet gbfs --json … | jq …',
+      'pipe the JSON output to jq: fleet gbfs --json … | jq …',
     );
   if (range !== undefined && range < LEAST_RANGE_METRES)
-    throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
+    throw usageError(
+      `--range ${range} is ${range} metres`,
+      'to use kilometres, add the unit, such as 60km',
+    );
   return out === undefined && serve === undefined
     ? ['the feed needs a destination: pass --out DIR, or --serve PORT']
     : [];
@@ -104,8 +107,7 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs');
   const rangeMetres = range && Math.round(range);
-  // Ranges are never removed, because a reader may still have an older feed whose vehicles use
-  // them.
+  // Ranges are never removed, because a reader may still have an older feed that uses them.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
@@ -129,8 +131,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The ttl tells clients when to fetch the feed again. It is at least the time that building
-    // took, because fleet cannot publish the next feed sooner.
+    // The ttl tells clients when to fetch the feed again. It is never shorter than the build time,
+    // because fleet cannot publish the next feed sooner.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
@@ -164,8 +166,8 @@ const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
 /**
- * Returns the error for a failure after which the old feed stays in place. The message contains the
- * age of the old feed. The error is of kind `partial` when the old feed is older than its ttl.
+ * Returns the error for a failure that leaves the old feed in place. The message contains the old
+ * feed's age. The error is of kind `partial` when the old feed is older than its ttl.
  */
 async function describeFailure(
   context: Context,
@@ -174,8 +176,7 @@ async function describeFailure(
 ): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  // Other errors, such as a closed output, are thrown unchanged, because they are not failures of
-  // the feed.
+  // Other errors, such as a closed output, are thrown unchanged, because they are not feed errors.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
   const age =
     before === undefined
@@ -187,8 +188,8 @@ async function describeFailure(
 }
 
 /**
- * Prints a message. Programs get a JSON line on stdout. People get the address on stdout, and all
- * other messages on stderr.
+ * Prints a message. Programs get a JSON line on stdout. People get the URL on stdout, and all other
+ * messages on stderr.
  */
 async function tell(
   { io, notice }: Context,

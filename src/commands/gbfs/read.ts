@@ -1,5 +1,5 @@
-// Reads the input of a feed. Bicycles come from a current mirror or from the service's list, and
-// models and zones from the service.
+// Reads the input of a feed. Bicycles come from a current mirror or the service's list. Models and
+// zones come from the service.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -18,7 +18,7 @@ import { openVehicleIds } from './vehicle-ids.js';
 
 /**
  * Returns the bicycles to publish. Their IDs are derived from the secret `key`. Throws the errors
- * of a list, and a FleetError of kind `partial` for an incomplete list.
+ * of the list request, and a FleetError of kind `partial` for an incomplete list.
  */
 export async function readVehicles(context: Context, selection: FeedSelection, key: string) {
   const { organization, nowMs } = selection;
@@ -64,7 +64,7 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
 
-/** The longest expected delay between a report of a bicycle and its storage at the service. */
+/** The maximum expected delay between a bicycle's report and the moment the service stores it. */
 const REPORT_MS = 60_000;
 
 /**
@@ -73,7 +73,7 @@ const REPORT_MS = 60_000;
  */
 const RANGE_FIELD = 'max_range_meters';
 
-/** The largest accepted range, which is half the circumference of the earth. */
+/** The maximum range: half the circumference of the earth. */
 const FARTHEST_METRES = 20_000_000;
 
 /** Returns the known ranges of models in metres, by UUID. */
@@ -90,8 +90,8 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 }
 
 /**
- * Reads all models or zones. Returns none when the service does not have this list. Throws the
- * client's errors, and an error when the list is incomplete.
+ * Reads all models or zones. Returns an empty array when the service does not have this list.
+ * Throws the client's errors, and an error when the list is incomplete.
  */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
@@ -101,7 +101,8 @@ export async function readNamedRows(context: Context, kind: 'model' | 'zone'): P
   const reading = readList<Named>(context, plan, { count: true }, (items) => {
     for (const { value } of items) found.push(value);
   });
-  // After the first items, a missing page is an error, because the list is then incomplete.
+  // Once the first items have been read, a missing page is an error, because the list is then
+  // incomplete.
   const incomplete = await ifOffered(reading, () => found.length === 0);
   if (incomplete !== undefined) throw incomplete;
   return found;

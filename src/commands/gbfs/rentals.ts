@@ -20,7 +20,7 @@ const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
  * changes after every ride and is never reused.
  *
  * A bicycle may have been rented when it was in another state, moved, left the list, or during a
- * gap. One single statement reads everything, so that the data is consistent. Expired changes are
+ * gap. A single statement reads everything, so that the data is consistent. Expired changes are
  * ignored, because they are deleted in small steps.
  */
 export async function* eachWithRental(
@@ -49,7 +49,7 @@ export async function* eachWithRental(
         ...{ rental, sinceMs: readTime(since) },
         /**
          * Whether the bicycle may still be on a ride: it left its state, and no message contained
-         * the new one. Only the rider gets the messages about a ride. After a gap this is false,
+         * the new state. Only the rider gets the messages about a ride. After a gap this is false,
          * because the list has shown the state again.
          */
         isAway: Boolean(away),

@@ -28,7 +28,7 @@ function matchesTag(header: string | undefined, etag: string): boolean {
 }
 
 /**
- * Serves the feed to every client and under any host name, until the command ends. Rejects with a
+ * Serves the feed to any client, under any host name, until the command ends. Rejects with a
  * FleetError of kind `usage` when the port cannot be used.
  */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {
@@ -36,7 +36,7 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
   let endMs = 0;
   const listen = { host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS };
   const { origin, close } = await openHttpServer(listen, (request, response) => {
-    // A proxy may send an absolute URL instead of a path.
+    // A proxy may request an absolute URL instead of a path.
     const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
     const file = files.get(path);
     const refuse = (status: number, reason: string) =>

@@ -7,8 +7,8 @@ export const FEED_VERSIONS = ['3.0', '3.1', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
 /**
- * A field with an example and a parser. The parser returns the text as it appears in the feed, or
- * undefined when it is invalid.
+ * A field with an example and a parser. The parser returns the value as it appears in the feed, or
+ * undefined when the value is invalid.
  */
 type SystemField = readonly [example: string, parse: (text: string) => string | undefined];
 
@@ -47,9 +47,7 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
-/**
- * Matches a text with days, hours or seasons. Valid opening hours contain at least one of these.
- */
+/** Matches text with days, hours or seasons. Valid opening hours contain at least one of these. */
 const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
 
 /**

@@ -72,6 +72,6 @@ async function readFields(context: Context, path: string): Promise<Fields> {
   } catch {}
   throw usageError(
     `${path} is not a JSON object`,
-    'write it like {"name": "City Bike", "language": "en"}',
+    'write an object such as {"name": "City Bike", "language": "en"}',
   );
 }

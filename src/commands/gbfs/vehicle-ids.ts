@@ -1,5 +1,5 @@
-// The vehicle IDs of a feed. A bicycle gets a new ID after every rental. Nobody without the secret
-// can derive the service's ID from it.
+// The vehicle IDs of a feed. A bicycle gets a new ID after every rental. Without the secret, the
+// service's ID cannot be derived from it.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -7,7 +7,7 @@ import type { Bicycle } from '../../api/bicycle.js';
 /** The length of an ID: 128 bits in hexadecimal digits. */
 const ID_DIGITS = 32;
 
-/** Returns functions that derive vehicle IDs from the secret of the feed. */
+/** Returns functions that derive vehicle IDs from the feed's secret. */
 export function openVehicleIds(key: string) {
   const once = randomUUID();
   const idOf = (...trace: readonly unknown[]) =>
@@ -19,8 +19,8 @@ export function openVehicleIds(key: string) {
      */
     ofRental: (uuid: string, rental: readonly unknown[]) => idOf('mirror', uuid, ...rental),
     /**
-     * Returns an ID that is derived only from the list. Assumed: every rental changes one of these
-     * fields. For a bicycle without them, the ID changes with every feed.
+     * Returns an ID that is derived only from fields in the list. Assumed: every rental changes one
+     * of these fields. For a bicycle without them, the ID changes with every feed.
      */
     ofListed: (uuid: string, { rental_session, modified, concurrency_version: version }: Bicycle) =>
       idOf('list', uuid, rental_session ?? null, modified ?? version ?? once, version ?? null),

@@ -1,11 +1,11 @@
-// Converts a guide of docs/ into the form of a help page: each paragraph is one line, a heading
-// becomes `Heading:`, and lists are indented by two spaces.
+// Converts a guide from docs/ into a help page: each paragraph is one line, a heading becomes
+// `Heading:`, and lists are indented by two spaces.
 
 import { showPairs } from '../../cli/help.js';
 
 /**
  * Converts the Markdown of a guide. Supports headings, paragraphs, lists, code blocks and tables
- * with two columns. Leaves out the title and pictures.
+ * with two columns. Omits the title and pictures.
  */
 export function guideText(markdown: string): string {
   const blocks = markdown
@@ -46,8 +46,8 @@ function readRow(line: string): [term: string, meaning: string] {
 }
 
 /**
- * Removes the Markdown markup from text. Commands get quotes, and a link becomes the command that
- * shows the linked guide.
+ * Removes the Markdown markup from text. Commands are quoted, and each link is replaced by the
+ * command that shows the linked guide.
  */
 function inlineText(text: string): string {
   return text

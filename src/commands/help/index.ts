@@ -80,16 +80,16 @@ function findCommand(program: Command, words: readonly string[]): Command {
 }
 
 /**
- * Offers the subcommands of the command that was typed so far. When nothing was typed, also offers
- * the topics.
+ * Offers the subcommands of the command typed so far. When nothing was typed, also offers the
+ * topics.
  */
 function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);
   const topics = [
-    // A topic that has the name of a command is not offered a second time, because the command and
-    // the topic share one page.
+    // A topic with the same name as a command is not offered twice, because the command and the
+    // topic share one page.
     ...TOPIC_NAMES.filter((name) => findBelow(at, name) === undefined).map((value) => ({
       value,
       description: TOPICS[value],

@@ -18,7 +18,7 @@ const COMMANDS = 1;
 const GUIDES = 7;
 
 /**
- * The width of the pages, which fits the smallest usual terminal. `man` does not wrap these lines.
+ * The width of the pages, which fits the smallest common terminal. `man` does not wrap these lines.
  */
 const WIDTH_COLUMNS = 78;
 
@@ -82,7 +82,7 @@ function innerOf(command: Command): Command[] {
   return command.createHelp().visibleCommands(command);
 }
 
-/** Returns the name of a page, such as `fleet-bicycles-list`. */
+/** Returns a page's name, such as `fleet-bicycles-list`. */
 function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
@@ -102,7 +102,7 @@ function commandPage(command: Command): Page {
   };
 }
 
-/** Returns the page in roff. Each section has a heading and unchanged lines. */
+/** Returns the page in roff. Each section has a heading, and lines that are not reformatted. */
 function showPage({ name, section, summary, text, others }: Page, date: string): string {
   const body = text.trim().split('\n').map(plain).join('\n');
   return [
@@ -115,7 +115,7 @@ function showPage({ name, section, summary, text, others }: Page, date: string):
 
 /**
  * The escapes for characters that are special in roff. These include quotes and dashes, because
- * roff would replace them by typographic ones.
+ * roff would replace them with typographic characters.
  */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',

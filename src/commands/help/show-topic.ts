@@ -1,5 +1,4 @@
-// Prints the guides of docs/ for `fleet help`. The files of the guides are installed with the
-// program.
+// Prints the guides of docs/ for `fleet help`. The guide files are installed with the program.
 
 import { readFile } from 'node:fs/promises';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
@@ -22,8 +21,8 @@ export async function showTopic(
 }
 
 /**
- * Returns a guide in the form of a `--help` page before line wrapping: each paragraph on one line,
- * and lists directly below a heading.
+ * Returns a guide in the format of a `--help` page before line wrapping: each paragraph on one
+ * line, and lists directly below a heading.
  */
 export async function topicText(topic: Topic, program: Command): Promise<string> {
   return topic === 'flags'

@@ -25,7 +25,7 @@ interface ReportInput {
 }
 
 /**
- * Returns the format of the report from the name in `--file`. Undefined when a plain table is
+ * Returns the report format for the file name in `--file`. Returns undefined when a plain table is
  * written instead, as with `--jq` or `--columns`.
  */
 export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
@@ -36,7 +36,7 @@ export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
   return isTable && /\.html?$/i.test(file) ? 'html' : undefined;
 }
 
-/** Writes the report into the file that `--file` names. */
+/** Writes the report to the file given with `--file`. */
 export async function writeReport(context: Context, input: ReportInput): Promise<void> {
   const report = makeReport(context, input);
   const isWorkbook = input.reportFormat === 'xlsx';

@@ -26,7 +26,10 @@ export async function showJournal(context: Context, path: string): Promise<void>
   const { binding } = journal;
   if (binding !== undefined) await checkCounter(journal, path);
   if (binding === undefined)
-    throw usageError(`the journal ${path} is empty`, 'no run recorded a request in this journal');
+    throw usageError(
+      `the journal ${path} is empty`,
+      'the journal contains no requests; check the file name',
+    );
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
   const reportFormat = chooseReportFile(context);

@@ -46,7 +46,7 @@ interface Kept {
  * Undoes the run of a journal. Throws the errors of carryOut.
  *
  * Throws a FleetError of kind `usage` for a journal that cannot be trusted or belongs to another
- * service. Throws one of kind `partial` when some changes cannot be undone.
+ * service. Throws a FleetError of kind `partial` when some changes cannot be undone.
  */
 export async function undoJournal(
   context: Context,
@@ -56,7 +56,10 @@ export async function undoJournal(
   const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
   if (binding === undefined)
-    throw usageError(`the journal ${path} is empty`, 'no run recorded a request in this journal');
+    throw usageError(
+      `the journal ${path} is empty`,
+      'the journal contains no requests; check the file name',
+    );
   await checkCounter(journal, path);
   if (options.unknown !== 'resend') checkDamage(journal, path);
   await refuseIfReadOnly(context, options);
@@ -67,8 +70,7 @@ export async function undoJournal(
       'choose the profile with --profile',
     );
   const done = doneChanges(journal);
-  if (done.length === 0)
-    return context.notice(`the journal ${path} shows no change that was carried out`);
+  if (done.length === 0) return context.notice(`the journal ${path} contains no completed changes`);
   const more = options.plan === undefined ? { ...options, journal: `${path}.undo` } : options;
   const identity = { undo: [...journal.runs.keys()][0] ?? '' };
   const kept =
@@ -87,7 +89,8 @@ function doneChanges({ entries }: Journal): DoneChange[] {
   return [...entries]
     .filter(([, entry]) => judgeEntry(entry) === 'done')
     .map(([key, entry]) => ({
-      // The key of an edit or a creation also contains a hash of its body, after the colon.
+      // The key of an edited or created bicycle also contains a hash of the request body, after the
+      // colon.
       uuid: key.split(':', 1)[0] ?? key,
       name: entry.name,
       entry,
@@ -262,7 +265,7 @@ async function earlierValues(
     throw error;
   });
   if (found === undefined)
-    return { target: undefined, reasons: ['the service no longer shows it'] };
+    return { target: undefined, reasons: ['no longer exists, or you have no access'] };
   const now = readExact(found.json) as { readonly [field: string]: unknown };
   const observed: { [field: string]: unknown } = {};
   const body: { [field: string]: unknown } = {};

@@ -1,4 +1,4 @@
-// Reads a PMTiles archive, which contains the street map of a city in one file. For `fleet map
+// Reads a PMTiles archive, which contains the street map of a city in one file. Used by `fleet map
 // --tiles FILE.pmtiles`.
 
 import { type FileHandle, open } from 'node:fs/promises';
@@ -8,8 +8,8 @@ import { reasonOf, usageError } from '../../errors.js';
 import type { Tiles } from '../../page/payload.js';
 
 /**
- * The maximum size of an archive inside a page. The browser would need too much memory for a larger
- * one.
+ * The maximum size of an archive inside a page. A larger archive would use too much of the
+ * browser's memory.
  */
 const LARGEST_EMBEDDED_BYTES = 64 * 1024 * 1024;
 const LONGEST_ATTRIBUTION_CHARACTERS = 200;
@@ -40,7 +40,7 @@ export async function openArchive(path: string, attribution: string | undefined)
     };
     return {
       tiles,
-      /** Returns an uncompressed tile, or undefined when the archive does not contain the tile. */
+      /** Returns an uncompressed tile, or undefined when the archive does not contain it. */
       async read(z: number, x: number, y: number): Promise<Buffer | undefined> {
         const tile = await archive.getZxy(z, x, y);
         return tile === undefined ? undefined : Buffer.from(tile.data);
@@ -50,7 +50,7 @@ export async function openArchive(path: string, attribution: string | undefined)
         const { size } = await file.stat();
         if (size > LARGEST_EMBEDDED_BYTES)
           throw usageError(
-            `--tiles: ${basename(path)} has ${Math.round(size / 1024 / 1024)} MB, and a page can contain at most 64 MB`,
+            `--tiles: ${basename(path)} has ${Math.round(size / 1024 / 1024)} MB, but a page can contain at most 64 MB`,
             'use --serve, or extract a smaller area',
           );
         return Buffer.from(await readBytes(file, 0, size)).toString('base64');

@@ -15,17 +15,17 @@ import { drawMap } from '../../views/map/terminal.js';
 import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
 
-/** The size of a drawing in a pipe or a file. */
+/** The size of a drawing that is written to a pipe or a file. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
 /** The rows below the drawing that stay free for the shell's prompt. */
 const PROMPT_ROWS = 1;
 const PICTURE_SIZE: Size = { width: 1200, height: 800 };
-/** The smallest size of a picture. The legend would not fit into a smaller one. */
+/** The smallest size of a picture. The legend would not fit into a smaller picture. */
 const LEAST_PIXELS = 200;
 
 let world: Pick<MapInput, 'coast' | 'towns'> | undefined;
 
-/** Reads the coastline and the largest towns from files of the program. Reads them only once. */
+/** Reads the coastline and the largest towns from the program's files, but only once. */
 export function loadWorld() {
   const read = (name: string) => JSON.parse(readFileSync(distPath(name), 'utf8'));
   world ??= { coast: readCoast(read('coastline.json')), towns: readTowns(read('towns.json')) };
@@ -75,7 +75,7 @@ export async function drawText(
     width,
     height: Math.max(1, height),
     hasColor: colorLevel > 0,
-    // A pipe gets ASCII, which every program can show.
+    // A pipe gets ASCII, which every program can display.
     hasUnicode: isTerminal && stdout.hasUnicode,
   });
   const lines = canvasLines(canvas, await loadPaint(colorLevel));

@@ -31,8 +31,8 @@ export interface FeedOptions {
   /** The earliest time on the time slider, or null without a mirror. */
   pastFromMs: number | null;
   /**
-   * The number of the first update. An open page may remember numbers of an earlier run, so this
-   * number is greater than all of them.
+   * The number of the first update. An open page may remember update numbers from an earlier run,
+   * so this number is greater than all of those.
    */
   startMs: number;
   /** Whether a bicycle passes the filters. */
@@ -49,8 +49,8 @@ export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
   /**
-   * The bicycles as the browser tabs know them: with the values in the last update that was made
-   * for the tabs.
+   * The bicycles as the browser tabs know them: with the values from the last update that was
+   * created for the tabs.
    */
   readonly #shown = new Map<string, Bicycle>();
   #events: FeedEntry[] = [];
@@ -69,7 +69,7 @@ export class TabFeed {
     };
   }
 
-  /** Records what one step of the watch showed. */
+  /** Records the effects of one step of the watch. */
   take(effects: readonly WatchEffect[], watch: Watched) {
     this.#watched = watch;
     for (const effect of effects) {
@@ -122,8 +122,8 @@ export class TabFeed {
   }
 
   /**
-   * Returns the data of the page for other bicycles than the current ones, such as the fleet at a
-   * time in the past.
+   * Returns the page data for bicycles other than the current ones, such as the fleet at a past
+   * moment.
    */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles, zone, zones } = this.#options;
@@ -182,8 +182,8 @@ export class TabFeed {
   }
 
   /**
-   * Describes which bicycles are missing on the page. These are bicycles that are still being read,
-   * bicycles beyond the limit, and changes that an incomplete comparison may have missed.
+   * Describes the missing data: bicycles that are still being read, bicycles beyond the limit, and
+   * changes that an incomplete comparison may have missed.
    */
   #extent({ known, total = 0, doubt }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;

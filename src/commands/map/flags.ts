@@ -8,7 +8,7 @@ import { addRoleFlag } from '../../follow/flags.js';
 import type { Tiles } from '../../page/payload.js';
 import { addFleetFilters } from '../bicycles/list-flags.js';
 
-/** A size in columns and rows of a terminal, or in pixels of a picture. */
+/** A size in terminal columns and rows, or in picture pixels. */
 export interface Size {
   width: number;
   height: number;
@@ -25,8 +25,8 @@ export function readSize(text: string): Size {
 }
 
 /**
- * Matches a host that is safe in the security policy of a page. It has no wildcard, and no
- * character that ends a directive or an attribute.
+ * Matches a host that is safe in a page's security policy. It has no wildcard, and no character
+ * that ends a directive or an attribute.
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
@@ -40,7 +40,7 @@ export function readTiles(text: string): string {
   if (isArchivePath(text)) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && url.username + url.password !== '')
-    throw usageError('--tiles must not contain a user name or password: the page would show it');
+    throw usageError('--tiles must not contain a user name or password: the page would show them');
   const path = `${url?.pathname}${url?.search}`.replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
   const isOfPictures =
     ['{z}', '{x}', '{y}'].every((name) => path.includes(name)) && !/\.(pbf|mvt)(\?|$)/i.test(path);

@@ -22,7 +22,7 @@ export interface PageContent extends HtmlOptions {
   archive: TileArchive | undefined;
 }
 
-/** Writes the page in pieces with `write`. */
+/** Writes the page in chunks with `write`. */
 export async function writePage(
   { alerts, takenAtMs, incomplete, title, zone }: FleetFacts,
   fleet: PackedFleet,
@@ -74,12 +74,11 @@ interface PageData extends PackedFleet {
   embeddedTiles: string;
 }
 
-/** The parts are empty in a served page, because it requests its data from fleet. */
+/** These parts are empty in a served page, which requests its data from fleet. */
 export const NO_DATA: PageData = { rows: [], details: [], embeddedTiles: '' };
 
 /**
- * Yields the page with its data, in pieces. The rows come from `rows`, and `payload.rows` is
- * ignored.
+ * Yields the page with its data, in chunks. Takes the rows from `rows` and ignores `payload.rows`.
  */
 export function* drawPage(
   template: string,
@@ -93,8 +92,8 @@ export function* drawPage(
     details: () => [inScript(details)],
     tiles: () => [embeddedTiles],
   };
-  // `split` with a group returns text and placeholders in turn: pieces with an odd index are names
-  // of placeholders.
+  // `split` with a capture group returns text and placeholders alternately: elements with an odd
+  // index are placeholder names.
   for (const [index, piece] of template.split(TOKEN).entries()) {
     if (index % 2 === 0) yield piece;
     else yield* texts[piece]?.() ?? [];
@@ -102,8 +101,8 @@ export function* drawPage(
 }
 
 /**
- * Yields the payload as JSON, with the given rows in place of its own. The rows are already JSON
- * strings.
+ * Yields the payload as JSON, with the given rows instead of the payload's own rows. The rows are
+ * already JSON strings.
  */
 function* dataWithRows(payload: Payload, rows: readonly string[]) {
   const { rows: _rows, ...others } = payload;
@@ -126,14 +125,14 @@ function elsewhereOf({ tiles, link }: Payload): string {
 }
 
 /**
- * Returns a value as JSON that is safe in a script element. The text cannot end the element, begin
- * a comment or end a line of the script.
+ * Returns a value as JSON that is safe in a script element: it cannot end the element, begin a
+ * comment or end a script line.
  */
 export function inScript(value: unknown): string {
   return inScriptText(JSON.stringify(value));
 }
 
-/** Makes a JSON text safe in a script element. */
+/** Makes JSON safe to embed in a script element. */
 function inScriptText(json: string): string {
   return json
     .replaceAll('<', '\\u003c')

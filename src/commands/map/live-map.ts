@@ -14,8 +14,8 @@ export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
   /**
-   * Whether the whole fleet has been read. From then on, the automatically chosen view changes only
-   * when a bicycle would be outside it.
+   * Whether the whole fleet has been read. After that, the automatic view changes only when a
+   * bicycle would be outside it.
    */
   isWhole: boolean;
   title: string;
@@ -25,8 +25,8 @@ export interface LiveMapInput {
 }
 
 /**
- * Returns an object that draws the frames of a live map. When the user has not chosen a view, a
- * frame keeps the view of the previous frame if possible.
+ * Returns an object that draws the frames of a live map. When the user has not chosen a view, each
+ * frame keeps the previous frame's view if possible.
  */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;

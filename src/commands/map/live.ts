@@ -1,5 +1,5 @@
-// `fleet map --live`, and the filters for the bicycles of a followed map. The filters are those of
-// `bicycles list`. fleet itself applies them to pushed messages.
+// `fleet map --live`, and the filters for the bicycles of a followed map. They are the same filters
+// as those of `bicycles list`. fleet itself applies them to pushed messages.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
@@ -36,7 +36,7 @@ export async function followMap(
  */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {
-    const reason = `${flag} cannot follow a zone: only the service knows what is in it`;
+    const reason = `${flag} cannot follow a zone, because only the service knows which bicycles are in a zone`;
     throw usageError(reason, 'use --bbox or --near');
   }
   const organization = await chosenOrganization(

@@ -13,7 +13,7 @@ import { type MapFilters, readFacts, readFleet } from './read.js';
 type Form = 'text' | 'svg' | 'html';
 
 /**
- * The maximum number of characters of a drawing as text. With 10,000 columns and 10,000 rows, a
+ * The maximum number of characters in a text drawing. With 10,000 columns and 10,000 rows, a
  * drawing would need 8 GB of memory.
  */
 const MOST_CELLS = 1_000_000;
@@ -74,7 +74,7 @@ async function writeMapPage(
 
 /**
  * Opens the archive of `--tiles`. Call this before any request is sent, because the file may be
- * invalid. Returns undefined for a tile server.
+ * invalid. Returns undefined when there is no archive, as with a tile server.
  */
 export async function archiveOf(tiles: string | undefined, attribution: string | undefined) {
   if (tiles === undefined || !isArchivePath(tiles)) return undefined;
@@ -113,7 +113,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     throw usageError(`${follower} and ${other} cannot be used together`, 'remove one of them');
   if (live === true && !io.stdout.isTerminal)
     throw usageError(
-      '--live draws on a terminal, and stdout is not one',
+      '--live needs a terminal, but stdout is not a terminal',
       'to show the map in a browser, pass --serve',
     );
   if (role !== undefined && follower === undefined)
@@ -122,15 +122,17 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   if (attribution !== undefined && tiles === undefined)
     throw usageError('--attribution needs --tiles');
   if (size !== undefined && isPage)
-    throw usageError('--size is for the terminal and -o svg; a page fits its window');
+    throw usageError(
+      '--size works only on the terminal and with -o svg; a page always fits its window',
+    );
   if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
     throw usageError(
-      '--size counts columns and rows here, and this size is too large',
+      '--size is too large: on a terminal, it is the number of columns and rows',
       'pass -o svg, or a size such as 300,100',
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
     throw usageError(
-      `-o ${form} is not printed on a terminal`,
+      `-o ${form} cannot be printed on a terminal`,
       `pass --file fleet.${form}, or redirect the output`,
     );
   return form;

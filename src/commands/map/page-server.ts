@@ -41,8 +41,8 @@ export async function openPageServer(options: PageServerOptions) {
   const fleet = openFleetCopy(payload);
   /** The connected tabs, each with the number of the last update that was sent to it. */
   const tabs = new Map<ServerResponse, number>();
-  // The page does not contain the bicycles, but requests them after it was loaded. The same page
-  // can therefore be sent to all tabs.
+  // The page does not contain the bicycles. It requests them after it has loaded, so the same page
+  // can be sent to all tabs.
   const page = Buffer.from([...drawPage(template, { ...payload(), events: [] }, NO_DATA)].join(''));
 
   /** Sends the updates that a tab has missed. Skips a tab whose connection is blocked. */
@@ -76,7 +76,7 @@ export async function openPageServer(options: PageServerOptions) {
       });
     if (path === 'events') {
       // After a reconnect, the browser sends the number of the last update in a header. The number
-      // in the address is then out of date.
+      // in the URL is then outdated.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );

@@ -32,7 +32,7 @@ export interface FleetPicture extends FleetFacts {
   bicycles: readonly ListedItem<Bicycle>[];
 }
 
-/** Reads the fleet and all other data for a drawing. Throws the errors of a list. */
+/** Reads the fleet and all other data for a drawing. Throws the errors of reading a list. */
 export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const bicycles: ListedItem<Bicycle>[] = [];
   const facts = await readFacts(context, asked, (items) => {
@@ -43,7 +43,7 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
 
 /**
  * Reads the data for a drawing. Passes the bicycles, including those without a position, to `take`
- * as they arrive. Throws the errors of a list.
+ * as they arrive. Throws the errors of reading a list.
  */
 export async function readFacts(
   context: Context,
@@ -78,8 +78,8 @@ export async function readFacts(
     /** New and escalated alerts of these bicycles. Undefined when they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
     /**
-     * An error of kind `partial`, when fewer bicycles arrived than the service counts. It is thrown
-     * after drawing.
+     * The error of kind `partial` to throw after drawing when fewer bicycles arrived than the
+     * service counts.
      */
     incomplete,
   };

@@ -24,7 +24,7 @@ export async function readZones(
   organization: string | undefined,
 ): Promise<PageZone[]> {
   if (mirrorOf(await context.client()) !== undefined) return [];
-  // The request is not retried, because a map is also useful without zones.
+  // The request is not retried, because a map is useful even without zones.
   const once: Context = { ...context, client: () => context.client({ retries: 0 }) };
   const rows = await readNamedRows(once, 'zone').catch(() => []);
   context.signal.throwIfAborted();

@@ -1,31 +1,31 @@
-// The answers of the MCP tools. An answer begins with totals and has at most 20,000 bytes. A longer
-// result contains the cursor for the next call.
+// The responses of the MCP tools. A response begins with totals and has at most 20,000 bytes. If
+// the result is longer, the response contains the cursor for the next call.
 
 import { spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
 import { escapeJson } from '../../terminal/clean.js';
 import type { ToolError } from './run-line.js';
 
-/** The maximum length of the text of an answer, in bytes of UTF-8. */
+/** The maximum length of a response's text, in UTF-8 bytes. */
 export const MOST_BYTES = 20_000;
 
 /** A row from the service. Numbers keep all their digits. */
 export type ToolRow = { readonly [field: string]: unknown };
 
-/** The answer of a tool that returns rows. */
+/** The response of a tool that returns rows. */
 export interface RowsAnswer {
   /** The total number of rows, or null when the service does not count them. */
   readonly total: number | null;
   readonly shown: number;
-  /** The number of rows after the last row of this answer, or null when it is unknown. */
+  /** The number of rows after the last row in this response, or null when it is unknown. */
   readonly more: number | null;
-  /** The cursor with which the next call gets further rows; null when there are none. */
+  /** The cursor that the next call passes to get further rows; null when there are no more rows. */
   readonly cursor: string | null;
   readonly rows: readonly ToolRow[];
 }
 
 /**
- * Returns as many of the rows as fit into an answer. `offset` is the position of the first row in
+ * Returns as many of the rows as fit into a response. `offset` is the position of the first row in
  * the whole list. `hasMore` means that the list continues after the last row.
  */
 export function fitRows(
@@ -47,8 +47,8 @@ export function fitRows(
 }
 
 /**
- * Returns a report with as many of its figures as fit into an answer. The figures of the whole
- * period come first. A note contains the number of omitted figures.
+ * Returns a report with as many of its metrics as fit into a response. The metrics for the whole
+ * period come first. A note states how many metrics were omitted.
  */
 export function fitFigures(report: unknown): unknown {
   if (!isObject(report) || !Array.isArray(report['figures'])) return report;
@@ -79,7 +79,7 @@ export function answerWith(value: object) {
   };
 }
 
-/** Shortens a value that is too long for an answer, and adds a note. */
+/** Truncates a value that is too long for a response, and adds a note. */
 export function cutValue(value: unknown): unknown {
   if (sizeOf(value) <= MOST_BYTES) return value;
   if (!isObject(value)) return { left_out: 'the value is larger than 20,000 bytes' };

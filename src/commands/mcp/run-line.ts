@@ -12,7 +12,7 @@ export interface LineResult {
   readonly stderr: string;
 }
 
-/** An error of fleet with the same fields as in `--json` output (cli.md section 3). */
+/** A fleet error with the same fields as in `--json` output (cli.md section 3). */
 export interface ToolError {
   readonly kind: string;
   readonly message: string;
@@ -34,7 +34,7 @@ export interface LineOptions {
 
 /**
  * Runs a command line with `--json`, without a terminal and without questions. A cancelled call
- * ends the command like SIGTERM.
+ * ends the command in the same way as SIGTERM.
  */
 export async function runToolLine(
   { io, clock, runLine }: Context,

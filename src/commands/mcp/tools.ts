@@ -73,7 +73,7 @@ const MOST_ROWS = 200;
 /** The maximum number of bicycles in a plan. A larger plan must be made on the command line. */
 const MOST_PLANNED = 1_000;
 
-/** The exit code of an incomplete result, and of a check with a violated or unknown rule. */
+/** The exit code for an incomplete result, and for a check with a violated or unknown rule. */
 const PARTIAL = 9;
 
 /** Returns all tools. `z` is zod, which only this command loads. */
@@ -297,7 +297,7 @@ async function runOrThrow(
   return result;
 }
 
-/** The error of a command line that failed. */
+/** The error of a failed command line. */
 class FailedLine extends Error {
   constructor(readonly failure: ToolError) {
     super(failure.message);
@@ -397,7 +397,7 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
     return answerError({
       kind: 'config',
       message: 'no folder was found for plans',
-      hint: 'set XDG_STATE_HOME to a folder of this user',
+      hint: 'set XDG_STATE_HOME to a folder that you own',
       exit_code: 3,
       request_id: null,
     });
@@ -438,8 +438,8 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
         stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
         ...accepted,
       });
-  // The plan may leave out bicycles that the service does not show. Only a command that has written
-  // no plan file at all counts as failed.
+  // The plan may omit bicycles that the service does not show. The command is treated as failed
+  // only when it did not write a plan file at all.
   if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
   const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
   const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');

@@ -1,4 +1,4 @@
-// Reads the newest alerts of the service into the mirror.
+// Reads the service's newest alerts into the mirror.
 
 import { openAlertPages } from '../../api/alert-pages.js';
 import { asFleetError } from '../../errors.js';
@@ -40,8 +40,8 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
  * Reads the newest alerts of each organization, until it finds a page with only known alerts. If
  * the list was never read completely, reads it to its end.
  *
- * When fleet may have missed an alert, the list does not count as read completely. The next call
- * then reads it to its end.
+ * When fleet may have missed an alert, the list is treated as incompletely read. The next call then
+ * reads it to its end.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;

@@ -1,4 +1,4 @@
-// The flags of the verbs of `fleet mirror`.
+// The flags of the `fleet mirror` verbs.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -48,7 +48,7 @@ export type WriterOptions = OnceOptions & Pick<MirrorRunOptions, 'standby'>;
 /** The default speed of a replay: one hour of history takes one minute. */
 const DEFAULT_SPEED = 60;
 
-/** Adds the flags of `replay`. At the speed Infinity, the replay has no pauses. */
+/** Adds the flags of `replay`. With speed Infinity, the replay has no pauses. */
 export function addReplayFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

@@ -21,8 +21,8 @@ export function openCounters() {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
     /**
-     * How far the written data is behind the service, computed from the times in messages. The
-     * value is never less than the time from the arrival of the oldest message to its commit.
+     * How far the written data lags behind the service, computed from message times. The value is
+     * never less than the time between the oldest message's arrival and its commit.
      */
     lagMs: 0,
   };

@@ -16,7 +16,7 @@ export interface Health {
   readonly metrics: readonly Metric[];
   /** Why the process is unhealthy, or undefined when it is healthy. */
   readonly problem: string | undefined;
-  /** The answer of the health check when the process is healthy. */
+  /** The health check's response when the process is healthy. */
   readonly fine: string;
 }
 

@@ -24,8 +24,8 @@ type Record = { readonly [column: string]: unknown };
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
 
 /**
- * Matches quoted texts, quoted names, comments and dollar-quoted texts. A semicolon inside one of
- * these does not end a statement.
+ * Matches quoted strings, quoted names, comments and dollar-quoted strings. A semicolon inside them
+ * does not end a statement.
  */
 const SKIPPED =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/g;
@@ -55,11 +55,11 @@ export function readStatement(text: string): string {
       'write a query such as "select state, count(*) from bicycles group by state"',
     );
   if (/[^\s;]/.test(bare.slice(statement.length)))
-    throw usageError('a query must be a single statement', 'run them one after another');
+    throw usageError('a query must be a single statement', 'run the statements one after another');
   if (!READING.includes(first.toUpperCase()))
     throw usageError(
       `a query must be read-only: "${first}" is refused`,
-      `a query begins with one of: ${READING.join(', ')}`,
+      `a query must begin with one of: ${READING.join(', ')}`,
     );
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
     throw usageError(
@@ -74,7 +74,7 @@ export function readStatement(text: string): string {
 
 /**
  * Runs the statement and prints its rows. Throws a usage error for a statement that writes, for
- * several statements, and for errors of the database.
+ * several statements, and for database errors.
  */
 export async function runQuery(
   context: Context,
@@ -88,7 +88,7 @@ export async function runQuery(
     // the process.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
-    // The user's database role may not be allowed to read the tables of the status, so a failure is
+    // The user's database role may not be allowed to read the status tables, so a failure is
     // ignored.
     const status = await mirror.status().catch(() => undefined);
     context.signal.throwIfAborted();
@@ -98,14 +98,14 @@ export async function runQuery(
 }
 
 /**
- * Whether the user of the session is a superuser, or a member of a superuser role. A member could
- * switch to that role inside the query.
+ * Whether the session's user is a superuser or a member of a superuser role. A member could switch
+ * to that role inside the query.
  */
 const IS_SUPERUSER =
   "SELECT 1 FROM pg_roles WHERE rolsuper AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1";
 
 /**
- * Refuses a superuser, because its queries can read files of the server and change settings even in
+ * Refuses superusers, because their queries can read the server's files and change settings even in
  * a read-only transaction.
  */
 async function refuseSuperuser(database: Database): Promise<void> {
@@ -117,7 +117,7 @@ async function refuseSuperuser(database: Database): Promise<void> {
 }
 
 async function print(context: Context, { columns, chunks }: Answer): Promise<void> {
-  if (columns.length === 0) throw usageError('the statement has no rows to show');
+  if (columns.length === 0) throw usageError('the statement returned no rows');
   const names = uniqueNames(columns);
   await context.io.startPager(context.notice);
   const result = await openResult(context, shapeOf(names));

@@ -1,4 +1,4 @@
-// `fleet mirror replay`: shows recorded changes again as a watch would show them, at any speed.
+// `fleet mirror replay`: shows recorded changes as a watch would show them, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -24,7 +24,7 @@ import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import type { ReplayOptions } from './flags.js';
 
-/** The maximum number of gaps to read. A replay cannot show as many. */
+/** The maximum number of gaps to read, which is more than a replay can show. */
 const MOST_GAPS = 10_000;
 
 /** Replays the recorded changes until their end, or until the user presses Ctrl-C. */
@@ -35,7 +35,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
   const untilMs =
     options.until === undefined ? undefined : readTimeFlag('--until', options.until, now);
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
-    throw usageError('--until is not after --since', 'pass the earlier time to --since');
+    throw usageError('--until must be after --since', 'pass the earlier time to --since');
   checkSelectionFlags(options);
   const form = await chooseForm(context, options, 'mirror replay');
   const selection = await compileFilters(context, options);
@@ -43,7 +43,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     const range = rangeOf(sinceMs, untilMs);
     const sql = 'SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1';
     const found = await mirror.database.all(sql, [range.since, range.until]);
-    if (found.length === 0) return context.notice('No changes are recorded in that time');
+    if (found.length === 0) return context.notice('No changes were recorded in this period');
     await noticeOldMirror(context, await mirror.status());
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where, maxEvents, speed, all } = options;

@@ -1,5 +1,5 @@
 // `fleet mirror run` and `fleet mirror once`: choose the bicycles to follow, and start the tasks
-// that run in parallel to the writer.
+// that run in parallel with the writer.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -29,9 +29,9 @@ import { type MirrorSession, runSession, withMirrorSession } from './session.js'
 import { wholeSeconds } from './status.js';
 
 /**
- * Updates the mirror until the user stops it. Starts again after an older state of the database was
- * restored. With `--standby`, also starts again after another writer took over. Throws the error
- * that ended it (cli.md, mirror).
+ * Updates the mirror until the user stops it. Starts again after the database was restored from a
+ * backup. With `--standby`, also starts again after another writer took over. Throws the error that
+ * ended the run (cli.md, mirror).
  */
 export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
   let isSetBack = false;
@@ -49,7 +49,7 @@ export async function runMirror(context: Context, options: MirrorRunOptions): Pr
 }
 
 function reportSetBack({ notice }: Context): Promise<void> {
-  return notice(`warning: ${SET_BACK}; a gap is recorded and the whole list is read again`);
+  return notice(`warning: ${SET_BACK}; a gap is recorded and fleet reads the whole list again`);
 }
 
 async function follow(
@@ -87,15 +87,15 @@ async function follow(
   });
 }
 
-/** The pause between two checks whether the previous writer is alive. */
+/** The pause between checks that the previous writer is still alive. */
 const LOOK_MS = 1_000;
 
 /**
  * Takes the lease of the mirror, and finds the position from which to continue.
  *
  * A writer that was killed does not release its lease. When its next heartbeat does not arrive in
- * time, the writer counts as dead. After an older state of the database was restored, a gap begins
- * at the position in that state, and the whole list is read.
+ * time, the writer is treated as dead. After the database was restored from a backup, a gap begins
+ * at the restored position, and the whole list is read.
  *
  * Throws a FleetError of kind `config` when another writer is alive, unless this writer is a
  * standby.
@@ -132,9 +132,9 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 }
 
 /**
- * If nothing was ever read into the mirror, removes the times from its position. The mirror is then
- * empty, so the time before its first read is not a gap. This happens for example when the service
- * refused the first run.
+ * Removes the times from the position of a mirror into which nothing was ever read, for example
+ * because the service refused the first run. Such a mirror is empty, so the time before its first
+ * read is not a gap.
  */
 function startOfNew(found: Found): Found {
   const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;
@@ -142,8 +142,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position from which to continue after an older state of the database was restored.
- * The data is then uncertain, so a gap begins at the time of the restored state.
+ * Returns the position from which to continue after the database was restored from an older backup.
+ * The data since that backup is uncertain, so a gap begins at the time of the restored state.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);
@@ -202,12 +202,12 @@ async function catchUpOnce(
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) {
       const why = whole.wanted === undefined ? '' : `: ${whole.wanted.reason}`;
-      const hint = 'run it again; the data that was read is kept';
+      const hint = 'run the command again; fleet keeps the data that it has already read';
       throw new FleetError('partial', `the mirror is incomplete${why}`, { hint });
     }
     const { changes, gone, alerts } = counters;
     const rows = ledger.size();
-    const line = `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} alerts new or changed`;
+    const line = `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} new or changed alerts`;
     report.print(false, 'current', line, { bicycles: rows, changes, gone, alerts });
   });
 }

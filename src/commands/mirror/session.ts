@@ -52,8 +52,8 @@ interface Lateness {
 }
 
 /**
- * A parsed message. Its numbers keep their digits. When the message is not valid, `reason` says
- * why.
+ * A parsed message. Its numbers keep all digits. When the message is not valid, `reason` explains
+ * the problem.
  */
 interface ParsedMessage {
   readonly type: 'parsed';
@@ -65,7 +65,7 @@ interface ParsedMessage {
 
 type ReadEvent = Exclude<SessionEvent, Message> | ParsedMessage;
 
-/** The state that all parts of the writer share. */
+/** The state that is shared by all parts of the writer. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
   readonly context: Context;
   readonly options: WriterOptions;
@@ -85,7 +85,7 @@ const GATHER_MS = 100;
 const PART_EVENTS = 500;
 const TICK_MS = 1_000;
 /**
- * How long a page of the list waits before it is processed. In this time, messages about the same
+ * How long fleet waits before it processes a page of the list. Meanwhile, messages about the same
  * changes can arrive and be processed first.
  */
 const OVERTAKING_MS = 500;
@@ -93,20 +93,20 @@ const OVERTAKING_MS = 500;
 const PRUNE_MS = 3_600_000;
 
 /**
- * The maximum number of pages that are read to find the changes of one organization. When there are
- * more, the whole list is read instead, several pages at a time.
+ * The maximum number of pages that are read to find the changes of one organization. If there are
+ * more pages, fleet reads the whole list instead and requests several pages concurrently.
  */
 const MOST_PAGES = 200;
 /**
  * The maximum delay of a message whose change a list has already shown. A message with a longer
- * delay was sent a second time.
+ * delay was replayed.
  */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
 
 /**
  * Opens the mirror for writing, and creates a client that reports its retries. Closes the database
- * after `use`. With `follows` false, only lists are read and no messages are received.
+ * after `use`. When `follows` is false, reads only lists and receives no messages.
  */
 export async function withMirrorSession(
   context: Context,
@@ -150,10 +150,10 @@ function openState(
 ) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
   const ledger = new Ledger();
-  /** The outputs of the follower that still have to be carried out. */
+  /** The follower's outputs that are not carried out yet. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  /** Whether the lists contain all bicycles. This depends on the claims of the token. */
+  /** Whether the lists contain all bicycles. This depends on the token's claims. */
   const shown = { seesAll: true };
   const followed = {
     topics,
@@ -178,11 +178,14 @@ function openState(
       shown,
     },
     /**
-     * The state of the database when this process became the writer. It includes everything that
-     * the previous writer received.
+     * The state of the database when this process became the writer. It includes all data that the
+     * previous writer received.
      */
     found: undefined as Found | undefined,
-    /** When the last message or comment arrived on each topic, by the machine's clock. */
+    /**
+     * The time when the last message or comment arrived on each topic, according to the machine's
+     * clock.
+     */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /**
      * The service's time in its last response on the push channel, and when this response arrived.
@@ -191,13 +194,13 @@ function openState(
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
     /**
-     * The delay of the last message: the difference between its time and the service's clock.
-     * Undefined before the first message and after a gap.
+     * The delay of the last message: the difference between its own time and the time on the
+     * service's clock. Undefined before the first message and after a gap.
      */
     lateness: undefined as Lateness | undefined,
     /**
      * Bicycles that must be read again, because a message did not contain a field that changed.
-     * Maps the UUID of each one to its organization.
+     * Maps each bicycle's UUID to its organization.
      */
     refresh: { outdated: new Map<string, string>(), isReading: false },
     /** The state of the mirror in the database after the last batch. */
@@ -208,7 +211,7 @@ function openState(
       batchIds: [] as BatchIds,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
-      /** When old history is deleted next, on the monotonic clock. */
+      /** The time of the next deletion of old history, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
       /**
        * Whether all lists were read completely since the last batch. Only used by runs that receive
@@ -226,7 +229,7 @@ function openState(
 
 /**
  * Runs the loop until it ends, and throws the error that ended it. A session without push topics
- * calls `onSettled` when all lists were read.
+ * calls `onSettled` when it has read all lists.
  */
 export async function runSession(
   session: MirrorSession,
@@ -244,7 +247,7 @@ export async function runSession(
         if (output.type === 'gap-close') {
           session.ledger.add(output);
           // The list has shown all changes up to now, so the mirror is not behind. The delay of
-          // messages before this read no longer counts.
+          // messages before this read is no longer relevant.
           session.lateness = undefined;
         }
         session.written.isSettled ||= output.type === 'settled';
@@ -290,8 +293,8 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // When only lists are read, the data is only certain up to the start of the run, because a
-      // bicycle can change after its page was read.
+      // Without messages, the data is certain only up to the start of the run, because a bicycle
+      // can change after its page was read.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
@@ -335,8 +338,8 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 
 /**
  * A batch with at least this many messages shows that the writer is slower than the service. The
- * age of the newest change then shows how far the writer is behind. In a smaller batch, an old time
- * may only mean that the change itself is old.
+ * age of the newest change then shows how far the writer is behind. In a smaller batch, an old
+ * change time may only mean that the change itself is old.
  */
 const MANY_MESSAGES = 50;
 
@@ -362,13 +365,13 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** The delay of a late message counts as the current delay for at least this long. */
+/** The delay of a late message is used as the current delay for at least this long. */
 const LATE_FOR_MS = 30_000;
 
 /**
  * Returns the current delay of messages. This is the delay of the last message, until a newer one
  * arrives. When no message has arrived for twice that delay, the result is 0, because no older
- * change can still be on its way.
+ * change can still be in transit.
  */
 function lateOf(lateness: Lateness | undefined, nowMs: number): number {
   if (lateness === undefined) return 0;
@@ -378,7 +381,7 @@ function lateOf(lateness: Lateness | undefined, nowMs: number): number {
 
 /**
  * Measures how late a message arrived, from its own time and the service's clock. Ignores messages
- * that the service sends again after a gap, and messages without a new change.
+ * that the service replays after a gap, and messages without a new change.
  */
 function measureLateness(session: MirrorSession, event: Message, { before, after, kind }: Change) {
   const { serviceAt, follower } = session;
@@ -392,14 +395,14 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
 }
 
 /**
- * The maximum number of bicycles that wait to be read at their own URLs. For all others, the
- * comparison with the list finds the changes, every five minutes.
+ * The maximum number of bicycles that wait to be read at their own URLs. The changes of further
+ * bicycles are found by the comparison with the list, every five minutes.
  */
 const MOST_OUTDATED = 1_000;
 
 /**
  * Whether the bicycle has a change that the message does not contain. Messages contain no links.
- * After a change of the model they contain only its name, and after a change of the lock only a new
+ * After a model change they contain only the model's name, and after a lock change only a new
  * version.
  */
 function hidesChange({ kind, before, after, fields }: Change): boolean {
@@ -478,12 +481,12 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // A repeated or late message shows that the bicycle has reached another state since then, so
-  // fleet no longer waits for that new state.
+  // A repeated or late message shows that the bicycle has already reached a new state, so fleet no
+  // longer waits for that state.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
-  // This message is late: a list has already shown a later change of the bicycle. The changes
-  // between the two are unknown, so a gap is recorded.
+  // This message is late: a list already showed a later change to the bicycle. The changes in
+  // between are unknown, so a gap is recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({
@@ -518,7 +521,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // This step may have changed any row, so all cached rows are dropped. The number of changed rows
-  // is not reliable here, because the answer of the database may have been lost.
+  // is not reliable here, because the database's response may have been lost.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   const batchIds = organizations.map(() => batchId);
   Object.assign(written, { gap, batchIds, at: momentOf(clock) });
@@ -530,8 +533,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
     // The table determines the number of known bicycles, because the ledger does not see all
-    // changes of it. For example, bicycles can move between the organizations of this writer and
-    // those of another writer.
+    // changes to this number. For example, bicycles can move between the organizations of this
+    // writer and those of another writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
@@ -547,9 +550,9 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Delays each page of the list, so that messages about the same changes are processed first. This
-  // is needed only when messages arrive and the whole list was read before. Until then, single
-  // changes are not recorded, so their order does not matter.
+  // Delays each page of the list, so that messages about the same changes are processed first. The
+  // delay is needed only when messages arrive and the whole list was already read. Before that,
+  // individual changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits
@@ -564,7 +567,7 @@ function perform(
     ending.stop('failed', output.error);
 }
 
-/** Deletes a part of the history that is older than `keep`. The next call continues. */
+/** Deletes part of the history that is older than `keep`. The next call continues the deletion. */
 async function pruneSome(session: MirrorSession): Promise<void> {
   const { keeper, writer, context, written } = session;
   const { keep: keepMs } = session.options;

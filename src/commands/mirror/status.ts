@@ -56,7 +56,7 @@ export async function showMirrorStatus(
   const isOnlyOld = isWhole && openGaps.length === 0 && asOfMs !== undefined && !status.isWritten;
   throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
     hint: isOnlyOld
-      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs), context.zone)}; to keep it current: fleet mirror run`
+      ? `its bicycles are complete as of ${wholeSeconds(utcOfMs(asOfMs), context.zone)}; to keep it current, run: fleet mirror run`
       : undefined,
   });
 }

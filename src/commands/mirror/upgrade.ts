@@ -21,7 +21,7 @@ export async function upgradeMirror(
     const done =
       before === SCHEMA_NUMBER
         ? 'is up to date'
-        : `is upgraded from schema ${before} to ${SCHEMA_NUMBER}`;
+        : `was upgraded from schema ${before} to ${SCHEMA_NUMBER}`;
     await context.notice(`the mirror in ${showMirrorAddress(address)} ${done}`);
   } finally {
     await database.close();

@@ -1,5 +1,5 @@
-// The database connection of a running writer. Retries work while the database cannot be reached or
-// is full.
+// The database connection of a running writer. Retries tasks while the database cannot be reached
+// or is full.
 
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
@@ -17,9 +17,8 @@ const LONGEST_PAUSE_MS = 10_000;
 export const END_MS = 1_200;
 
 /**
- * Opens the database, without a retry when this fails. `over` is aborted when the program ends.
- * Pauses between retries then end immediately, and database calls that hang are canceled a little
- * later.
+ * Opens the database without retries. `over` is aborted when the program ends. Pauses between
+ * retries then end immediately, and database calls that hang are canceled a little later.
  */
 export async function openKeeper(
   clock: Clock,
@@ -32,7 +31,7 @@ export async function openKeeper(
   const open = () => openDatabase(cut.signal);
   let database: Database | undefined = await open();
   let cancelHurry = () => {};
-  const late = new FleetError('network', 'the database did not answer in time at the end');
+  const late = new FleetError('network', 'the database did not answer in time during shutdown');
   const hurry = () => {
     cancelHurry = clock.after(END_MS, () => cut.abort(late));
   };
@@ -72,11 +71,11 @@ export async function openKeeper(
   };
   return {
     /**
-     * Runs work in the database, one task after another. Retries for ten minutes while the database
-     * cannot be reached, and for one minute while it cannot be written. Throws the error after that
-     * time, and when the program ends.
+     * Runs tasks in the database sequentially. Retries for ten minutes while the database cannot be
+     * reached, and for one minute while it cannot be written to. Throws the error after this time,
+     * and when the program ends.
      *
-     * A retried task must be safe to repeat, because its first attempt may have been written.
+     * A retried task must be safe to repeat, because its first attempt may have been committed.
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
@@ -88,8 +87,8 @@ export async function openKeeper(
 }
 
 /**
- * Returns how long to retry after an error of the database. In this time the database may come
- * back, or the operator may free space.
+ * Returns how long to retry after a database error. Meanwhile, the database may come back, or the
+ * operator may free space.
  */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;

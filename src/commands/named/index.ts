@@ -9,7 +9,7 @@ import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../../list/flags.js';
 import type { NamedListOptions } from './list.js';
 
-/** The kinds of resources, each with a part of its help text. */
+/** The kinds of resources, each with part of its help text. */
 const LISTED = {
   organization: 'that the token may see',
   zone: 'for --zone; -o geojson has their outlines',

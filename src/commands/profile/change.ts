@@ -20,7 +20,7 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
   await notice(`✓ now using profile "${name}"`);
   const stronger = flags.profile === undefined ? (io.env['FLEET_PROFILE'] ?? '') : '';
   if (stronger !== '' && stronger !== name)
-    await notice(`warning: FLEET_PROFILE is set to "${stronger}" and overrides it`);
+    await notice(`warning: FLEET_PROFILE is set to "${stronger}" and overrides this choice`);
 }
 
 /**

@@ -13,8 +13,8 @@ export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
-  // The profile in use may not exist. The list is printed all the same, because it helps to find
-  // the right name.
+  // The profile in use may not exist. The list is still printed, because it helps to find the right
+  // name.
   const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
@@ -30,10 +30,10 @@ export async function listProfiles(context: Context): Promise<void> {
     read_only: isTrue(values['read_only']),
   }));
   if (format === 'table' && rows.length === 0)
-    return notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
+    return notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try fleet');
   await printReport(context, PROFILES, rows, format);
   for (const { problem, command } of describeCollisions(stored.profiles.keys(), stored.active))
-    await notice(`warning: ${problem}; delete one: ${command}`);
+    await notice(`warning: ${problem}; to delete one of them, run: ${command}`);
   if (format === 'table' && !stored.profiles.has(inUse))
     await notice(`The profile in use, "${inUse}", does not exist yet`);
 }

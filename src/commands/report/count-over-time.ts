@@ -44,7 +44,7 @@ export async function countOverTime(
 ): Promise<CountsOverTime> {
   const parts = splitByTime(period, by, zone);
   const status = await readStatus();
-  // A current mirror counts as complete, because it is only a few seconds behind the service.
+  // A current mirror is treated as complete, because it is only a few seconds behind the service.
   const seenUntilMs = status.isCurrent
     ? Number.POSITIVE_INFINITY
     : (status.asOfMs ?? Number.NEGATIVE_INFINITY);
@@ -83,7 +83,7 @@ export async function countOverTime(
 }
 
 /**
- * Returns the index of the part that contains a time, or -1. The parts follow each other without
+ * Returns the index of the part that contains a time, or -1. The parts are consecutive and have no
  * gaps.
  */
 function indexAt(parts: readonly TimePart[], ms: number): number {

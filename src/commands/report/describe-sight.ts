@@ -12,7 +12,7 @@ export function describeSight(counts: CountsOverTime, zone: TimeZone): string[] 
   const { period, unseen, coverage, timezone, rows } = counts;
   const show = (ms: number) => showLocalTime(ms, zone);
   const lines = [
-    `${show(period.fromMs)} to ${show(period.untilMs)} (${timezone}), ${coverage} % of this time is in the mirror`,
+    `${show(period.fromMs)} to ${show(period.untilMs)} (${timezone}), ${coverage} % of this period is covered by the mirror`,
   ];
   if (unseen.length > 0) {
     const times = unseen

@@ -1,4 +1,4 @@
-// Computes the figures of a report from the tallies. docs/report.md defines each figure.
+// Computes a report's metrics from the tallies. docs/report.md defines each metric.
 
 import { DAY_MS, SECOND_MS } from '../../system/time-units.js';
 import type { Sight } from './gaps.js';
@@ -7,7 +7,7 @@ import type { FigureDoubt, FleetTally, SharedState } from './tally.js';
 
 export type Unit = 'bicycles' | '%' | 'rentals' | 'rentals/day' | 's' | 'alerts';
 
-/** A figure of a report, as in the JSON output. */
+/** A metric in a report, as in the JSON output. */
 export interface Figure {
   readonly name: string;
   /** The value, or null when it is unknown. */
@@ -21,7 +21,7 @@ export interface Figure {
   readonly before_certain: boolean;
 }
 
-/** A figure for a part of the report. `part` is null for the whole period. */
+/** A metric for a part of the report. `part` is null for the whole period. */
 export interface PartFigure extends Figure {
   readonly part: string | null;
 }
@@ -29,11 +29,11 @@ export interface PartFigure extends Figure {
 interface Definition {
   readonly name: string;
   readonly unit: Unit;
-  /** The kinds of uncertain data that affect this figure. */
+  /** The kinds of uncertain data that affect this metric. */
   readonly doubts: readonly FigureDoubt[];
   readonly isOfAlerts?: boolean;
   /**
-   * Computes the figure. `lengthMs` is the length of the interval. Returns undefined when there is
+   * Computes the metric. `lengthMs` is the length of the interval. Returns undefined when there is
    * not enough data.
    */
   compute(tally: FleetTally, lengthMs: number): number | undefined;
@@ -123,14 +123,14 @@ export interface Measured {
   readonly interval: Interval;
 }
 
-/** What the mirror knows about the period. */
+/** The data that the mirror has about the period. */
 export interface Knowledge {
   readonly sight: Sight;
   /** Whether the list of alerts was read completely. */
   readonly hasAlerts: boolean;
 }
 
-/** Computes all figures of an interval, together with their values for the previous interval. */
+/** Computes all metrics of an interval, together with their values for the previous interval. */
 export function computeFigures(now: Measured, before: Measured, knowledge: Knowledge): Figure[] {
   return DEFINITIONS.map((definition) => {
     const current = computeOne(definition, now, knowledge);

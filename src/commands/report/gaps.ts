@@ -1,12 +1,12 @@
-// The times for which a mirror has no data: its gaps, and the time before its history begins.
+// The periods for which a mirror has no data: its gaps, and the time before its history begins.
 
 import type { Database } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import type { Interval } from './parts.js';
 
-/** Tells for which times the mirror has data. */
+/** Reports the periods for which the mirror has data. */
 export interface Sight {
-  /** When the history of the mirror begins. Undefined for a mirror without bicycles. */
+  /** The start of the mirror's history. Undefined for a mirror without bicycles. */
   readonly beginMs: number | undefined;
   /** Whether the mirror has data for the whole time from `fromMs` to `untilMs`. */
   sawWhole(fromMs: number, untilMs: number): boolean;
@@ -17,8 +17,8 @@ export interface Sight {
 }
 
 /**
- * Reads for which times the mirror has data. An open gap has no end. After `seenUntilMs`, the
- * mirror has no data.
+ * Reads the periods for which the mirror has data. An open gap has no end. The mirror has no data
+ * after `seenUntilMs`.
  */
 export async function readSight(
   database: Database,
@@ -43,7 +43,7 @@ export async function readSight(
 }
 
 /**
- * Derives the times with data from the gaps. The gaps are sorted by their start and may overlap.
+ * Derives the periods with data from the gaps. The gaps are sorted by their start and may overlap.
  */
 export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]): Sight {
   const unseen: { fromMs: number; untilMs: number }[] = [

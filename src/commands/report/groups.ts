@@ -20,7 +20,7 @@ const NO_POSITION = '(no position)';
 
 /**
  * Returns the function that assigns bicycles to parts. Zones are read from the service, because the
- * mirror does not store outlines. In a report by time, a bicycle belongs to no group.
+ * mirror does not store outlines. In a report by time, a bicycle does not belong to any group.
  */
 export async function openGroups(
   context: Context,
@@ -51,7 +51,7 @@ interface Zone {
   readonly polygons: Polygons;
 }
 
-/** Reads the zones. Leaves out zones whose outline cannot be read. */
+/** Reads the zones. Omits zones whose outline cannot be read. */
 async function readZones(context: Context): Promise<Zone[]> {
   const zones: Zone[] = [];
   for (const zone of await readNamedRows(context, 'zone')) {

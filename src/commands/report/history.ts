@@ -34,14 +34,14 @@ export interface HistoryInput {
   readonly database: Database;
   readonly table: TallyTable;
   readonly sight: Sight;
-  /** The interval of `table` at whose end the idle bicycles are listed. */
+  /** The interval in `table` at the end of which idle bicycles are listed. */
   readonly period: Interval;
   groupsOf(bicycle: Row): readonly string[];
 }
 
 /**
- * The query for all bicycles, with the last state changes before the period and the first one after
- * its start. Its parameters are the start of the period five times, and then the end.
+ * The query for all bicycles, with the last state changes before the period and the first change
+ * after its start. Its parameters are the period's start, five times, and then the period's end.
  */
 const BEFORE = `FROM changes p WHERE p.bicycle = b.uuid AND p.field = 'state' AND p.at < ?`;
 const NEWEST = 'ORDER BY p.at DESC, p.id DESC LIMIT 1';
@@ -56,9 +56,8 @@ const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitu
   FROM bicycles b`;
 
 /**
- * The query for the state changes of a period, sorted by bicycle. SQLite reads the rows in the
- * order in which they are stored, and then sorts them. Finding each row through an index would take
- * twice as long.
+ * The query for the state changes of a period, sorted by bicycle. SQLite reads the rows in storage
+ * order and then sorts them. Finding each row through an index would take twice as long.
  */
 const CHANGES = {
   sqlite: `SELECT bicycle, at, old, new, source FROM changes NOT INDEXED
@@ -76,7 +75,9 @@ interface StateChange {
   readonly isFromList: boolean;
 }
 
-/** Adds the history of all bicycles to the table. Returns the bicycles that were idle longest. */
+/**
+ * Adds the history of all bicycles to the table. Returns the bicycles that were idle the longest.
+ */
 export async function tallyHistory(input: HistoryInput): Promise<IdleBicycle[]> {
   const { database, table } = input;
   const startMs = Math.min(...table.intervals.map(({ fromMs }) => fromMs));
@@ -134,7 +135,7 @@ function changeOf(row: Row): StateChange {
   };
 }
 
-/** Parses a time of the mirror. `Date.parse` is the fastest way for this format. */
+/** Parses a time from the mirror. `Date.parse` is the fastest way for this format. */
 function msOf(value: Value | undefined): number {
   return Date.parse(String(value));
 }
@@ -163,7 +164,7 @@ async function readAbsences(database: Database, start: string): Promise<Map<stri
   const absences = new Map<string, Interval[]>();
   const [first] = await database.all('SELECT min(id) AS id FROM changes WHERE at >= ?', [start]);
   if (first?.['id'] === null || first?.['id'] === undefined) return absences;
-  // The `+` keeps SQLite from using the index of times. Reading the rows in the order of `id` is
+  // The `+` prevents SQLite from using the time index. Reading the rows in the order of `id` is
   // faster.
   const isLater = database.kind === 'sqlite' ? '+at >= ?' : 'at >= ?';
   const sql = `SELECT bicycle, at, old FROM changes WHERE id >= ? AND ${isLater} AND field = 'gone' AND old <> 'null'`;
@@ -217,7 +218,7 @@ function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle
 const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
 interface SpanEnd {
-  /** The end of the span for the tallies, which only count times within the period. */
+  /** The end of the span as the tallies use it. They count only times within the period. */
   readonly timeMs: number;
   /** When the next state began. Infinity when the bicycle is still in this state. */
   readonly atMs: number;
@@ -233,8 +234,8 @@ class BicycleAdder {
   readonly #bicycle: Row;
   readonly #absences: readonly Interval[];
   /**
-   * The tallies in which this bicycle counts: those of the whole fleet and of each of its groups.
-   * Each inner array has one tally per interval.
+   * The tallies that include this bicycle: the whole fleet's and those of each of its groups. Each
+   * inner array has one tally per interval.
    */
   readonly #tallies: readonly (readonly FleetTally[])[];
   readonly #firstSeenMs: number;
@@ -259,12 +260,12 @@ class BicycleAdder {
     this.#isReturnCertain = source !== 'list';
   }
 
-  /** Adds a completed span of time, in which the bicycle had one state, to the tallies. */
+  /** Adds a completed time span, during which the bicycle had a single state, to the tallies. */
   endSpan(span: Span, { timeMs, atMs, isFromList }: SpanEnd): void {
     this.#addTime(span, timeMs);
     this.#noteIdle(span, atMs);
     if (span.state !== RENTED) return;
-    // The bicycle may have been returned while it was missing in the list, so the length of the
+    // The bicycle may have been returned while it was missing from the list, so the length of the
     // rental is uncertain.
     for (const { fromMs } of this.#absences)
       if (fromMs >= this.#startOf(span) && fromMs < atMs) this.doubtAt(fromMs, ['lengths']);
@@ -285,8 +286,8 @@ class BicycleAdder {
   }
 
   /**
-   * Marks figures as uncertain when a bicycle was already rented when the mirror first saw it. The
-   * start of that rental is unknown.
+   * Marks numbers as uncertain when a bicycle was already rented when the mirror first saw it,
+   * because the start of that rental is unknown.
    */
   doubtUnknownRental({ state, startMs }: Span): void {
     const { beginMs = this.#firstSeenMs } = this.#input.sight;
@@ -300,7 +301,7 @@ class BicycleAdder {
     });
   }
 
-  /** Calls `work` with each tally of this bicycle whose interval contains the time. */
+  /** Calls `work` with each of this bicycle's tallies whose interval contains the time. */
   #forEachAt(atMs: number, work: (tally: FleetTally) => void): void {
     for (const [index, { fromMs, untilMs }] of this.#input.table.intervals.entries()) {
       if (atMs < fromMs || atMs >= untilMs) continue;
@@ -316,8 +317,8 @@ class BicycleAdder {
   }
 
   /**
-   * Returns the start of a state. Returns the time when the mirror first saw the bicycle if the
-   * state began earlier.
+   * Returns the start of a state. If the state began before the mirror first saw the bicycle,
+   * returns the time of that first sight.
    */
   #startOf({ startMs }: Span): number {
     return startMs ?? this.#firstSeenMs;
@@ -382,7 +383,7 @@ class BicycleAdder {
   }
 }
 
-/** Returns the span of time in one state in which the bicycle was when the first interval began. */
+/** Returns the state span that was in progress when the first interval began. */
 function firstSpan(bicycle: Row, changes: readonly StateChange[]): Span {
   const { before_at: at, before_new: state, before_source: source } = bicycle;
   if (at !== null)

@@ -1,4 +1,4 @@
-// Declares `fleet report`, which prints figures from the mirror.
+// Declares `fleet report`, which prints metrics from the mirror.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

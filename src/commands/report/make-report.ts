@@ -1,4 +1,4 @@
-// Makes the report. One pass over the mirror serves all periods and parts.
+// Computes the report. One pass over the mirror serves all periods and parts.
 
 import type { Context } from '../../context.js';
 import type { Row } from '../../mirror/database.js';

@@ -22,8 +22,8 @@ function drawTable({ title, header, rows }: TextTable): string {
 }
 
 /**
- * Replaces the `~` of uncertain figures, because many chats show text between two of them as struck
- * through.
+ * Replaces the `~` that marks uncertain numbers, because many chats show text between two tildes as
+ * struck through.
  */
 function markPlainly(text: string): string {
   return text.replace(/^~(?=\d| marks)/, '≈');

@@ -1,5 +1,5 @@
 // Draws counts over time as an HTML page without scripts. The page has a chart for each count, and
-// a table. Times without data in the mirror are hatched.
+// a table. Times for which the mirror has no data are hatched.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { startPage } from '../../terminal/markup.js';
@@ -16,9 +16,9 @@ import type { Interval } from './parts.js';
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
 const FLOOR = CHART.height - CHART.bottom;
-/** The width of a label below a bar. When the bars are narrower, some labels are left out. */
+/** The width of a label below a bar. When the bars are narrower, some labels are omitted. */
 const LABEL_WIDTH = 84;
-/** The smallest width of a bar with a number above it. The table contains all numbers. */
+/** The minimum width of a bar that has a number above it. The table contains all numbers. */
 const NUMBER_WIDTH = 40;
 
 const STYLE = `${PAGE_STYLE}
@@ -46,9 +46,7 @@ export function drawOverTimePage(counts: CountsOverTime, zone: TimeZone): string
   ].join('\n');
 }
 
-/**
- * The hatching pattern of bars for times without data. The first chart defines it for all charts.
- */
+/** The hatching pattern for bars without data. The first chart defines it for all charts. */
 const HATCH =
   '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M-2 10L10 -2M-2 2L2 -2M6 10L10 6"/></pattern></defs>';
 
@@ -97,9 +95,7 @@ function drawChart(
   ].join('\n');
 }
 
-/**
- * Draws a hatched area over the full height of the chart, for a time without data in the mirror.
- */
+/** Draws a hatched area over the full height of the chart, where the mirror has no data. */
 function drawUnseen({ fromMs, untilMs }: Interval, xOf: (ms: number) => number): string {
   const x = xOf(fromMs);
   const width = Math.max(1, xOf(untilMs) - x);

@@ -1,5 +1,5 @@
-// Writes counts over time as a workbook: one sheet has the counts with a chart, and one has the
-// times without data.
+// Writes counts over time as a workbook: one sheet contains the counts and a chart, and the other
+// contains the times without data.
 
 import type { SheetChart } from '../../terminal/formats/xlsx-chart.js';
 import { writeXlsxSheets } from '../../terminal/formats/xlsx-file.js';

@@ -1,5 +1,5 @@
-// `fleet bicycles stats --by hour|day|week`: rentals, returns, changes of state and alerts over
-// time, from the mirror.
+// `fleet bicycles stats --by hour|day|week`: rentals, returns, state changes and alerts over time,
+// from the mirror.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -65,17 +65,14 @@ export async function showStatsOverTime(
   await printReport(context, overTimeShape(counts, isDrawn), counts.rows, format);
 }
 
-/**
- * Throws a usage error for filters, because the counts are always about the whole fleet of the
- * mirror.
- */
+/** Throws a usage error for filters, because the counts always cover the mirror's whole fleet. */
 function refuseFilters(by: TimePartKind, options: object): void {
   const [filter] = Object.entries(options).find(
     ([name, value]) => value !== undefined && !OTHER_OPTIONS.includes(name),
   ) ?? [undefined];
   if (filter === undefined) return;
   throw usageError(
-    `--${filter} cannot be used with --by ${by}, which counts the whole fleet of the mirror`,
+    `--${filter} cannot be used with --by ${by}, which always counts the whole fleet in the mirror`,
     `remove --${filter}, or use "fleet mirror query" for other counts`,
   );
 }

@@ -1,5 +1,5 @@
 // Draws a report as an HTML page that loads no other files and has no script. Next to each SVG
-// chart is a table with the same figures.
+// chart is a table with the same numbers.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { cleanMultiline } from '../../terminal/clean.js';
@@ -38,7 +38,7 @@ body{padding:0;max-width:none;font-size:10pt}.scroll{overflow:visible}svg{min-wi
 figure,tr{break-inside:avoid}h2{break-after:avoid}}
 `.trim();
 
-/** The figures of which a report with parts draws a chart. */
+/** The metrics for which a report with parts draws a chart. */
 const CHARTED = ['rentals', 'fleet_size_mean', 'available_share', 'alerts_opened'];
 
 export function drawFleetPage(report: FleetReport, zone: TimeZone): string {
@@ -76,12 +76,12 @@ export function drawHtmlTable({ title, header, rows }: TextTable): string {
 }
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
-/** The width of a label below a bar. With many bars, some labels are left out. */
+/** The width of a label below a bar. With many bars, some labels are omitted. */
 const LABEL_WIDTH = 76;
 const LONGEST_LABEL_CHARACTERS = 11;
 
 /**
- * Draws one bar for each part. An uncertain figure has a hollow bar, and an unknown figure has `-`
+ * Draws one bar for each part. An uncertain value has a hollow bar, and an unknown value has `-`
  * instead of a bar.
  */
 function drawChart({ figures, by }: FleetReport, name: string): string {
@@ -131,7 +131,7 @@ function drawBar({ value, unit, certain }: PartFigure, { x, step, floor, highest
   const width = Math.max(1, step * 0.8);
   const look = certain ? '' : ' class="unsure"';
   const rect = `<rect x="${x.toFixed(1)}" y="${(floor - height).toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
-  // A narrow bar has no room for its number. The table contains the number.
+  // A narrow bar has no room for its number, which the table shows instead.
   if (step < 40) return rect;
   return `${rect}<text x="${x.toFixed(1)}" y="${(floor - height - 4).toFixed(1)}">${escapeText(text)}</text>`;
 }

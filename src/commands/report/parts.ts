@@ -11,7 +11,7 @@ export type PartKind = (typeof PARTS)[number];
 export const TIME_PARTS = ['hour', 'day', 'week'] as const;
 export type TimePartKind = (typeof TIME_PARTS)[number];
 
-/** All time units by which a report can be divided. */
+/** All time units into which a report can be divided. */
 type AnyTimePart = TimePartKind | 'month';
 
 /** A period in milliseconds since the epoch. It includes its start and excludes its end. */
@@ -31,8 +31,8 @@ export interface TimePart extends Interval {
 /** The maximum number of parts. A report with more parts would not be readable. */
 const MOST_PARTS = 400;
 /**
- * The next longer unit for a report with too many parts. The error suggests it. Every command that
- * has parts accepts these units.
+ * The next longer unit, which the error suggests for a report with too many parts. Every command
+ * that divides a report into parts accepts these units.
  */
 const LONGER: { readonly [kind: string]: string } = { hour: 'day', day: 'week' };
 
@@ -58,7 +58,7 @@ export function splitByTime(
     parts.push({ name, fromMs: startMs, untilMs: Math.min(nextMs, untilMs) });
     if (parts.length > MOST_PARTS)
       throw usageError(
-        `--by ${kind} would have more than ${MOST_PARTS} parts`,
+        `--by ${kind} would divide the period into more than ${MOST_PARTS} parts`,
         `choose a shorter period${LONGER[kind] === undefined ? '' : `, or --by ${LONGER[kind]}`}`,
       );
     startMs = nextMs;
@@ -98,10 +98,7 @@ export function startOfPart(atMs: number, kind: TimePartKind, zone: TimeZone): n
   return startOfDay(dateOf(Date.UTC(year, month - 1, day - ((weekday + 6) % 7))), zone);
 }
 
-/**
- * Returns the start of the local hour. The offset of the time zone need not be a whole number of
- * hours.
- */
+/** Returns the start of the local hour. Some time zone offsets are not a whole number of hours. */
 function startOfHour(atMs: number, zone: TimeZone): number {
   const offsetMs = zone.offsetMinutes(atMs) * MINUTE_MS;
   return Math.floor((atMs + offsetMs) / HOUR_MS) * HOUR_MS - offsetMs;

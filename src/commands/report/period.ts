@@ -1,4 +1,4 @@
-// Parses --since and --until for figures from the mirror.
+// Parses --since and --until for metrics from the mirror.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -6,8 +6,8 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 import type { Interval } from './parts.js';
 
 /**
- * Returns the period that --since and --until select. A period that would end in the future ends
- * now.
+ * Returns the period that --since and --until select. If the period would end in the future, it
+ * ends now.
  */
 export function readPeriod(
   context: Context,
@@ -20,8 +20,8 @@ export function readPeriod(
   const fromMs =
     since === undefined ? untilMs - defaultLengthMs : readTimeFlag('--since', since, now);
   if (until !== undefined && fromMs >= askedUntilMs)
-    throw usageError('--until is not after --since', 'pass the earlier time to --since');
+    throw usageError('--until must be after --since', 'pass the earlier time to --since');
   if (fromMs >= now.ms)
-    throw usageError('--since is not in the past', 'pass a time in the past to --since');
+    throw usageError('--since must be in the past', 'pass a time in the past to --since');
   return { fromMs, untilMs };
 }

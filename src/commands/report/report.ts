@@ -1,5 +1,4 @@
-// `fleet report`: prints figures of the fleet from the mirror, next to the figures of the previous
-// period.
+// `fleet report`: prints fleet metrics from the mirror, next to the metrics of the previous period.
 
 import type { Context } from '../../context.js';
 import { printReport } from '../../list/change-report.js';
@@ -24,7 +23,7 @@ import { isEmptyPeriod } from './tables.js';
 
 const DEFAULT_LENGTH_MS = WEEK_MS;
 
-/** Prints the report. Throws a FleetError of kind `config` without a mirror. */
+/** Prints the report. Throws a FleetError of kind `config` when there is no mirror. */
 export async function showFleetReport(context: Context, options: ReportOptions): Promise<void> {
   const asked = readPeriod(context, options, DEFAULT_LENGTH_MS);
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
@@ -60,10 +59,10 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   await printReport(context, IDLE, report.idle, format);
 }
 
-/** A current mirror is a few seconds behind. A shorter delay than this causes no notice. */
+/** Even a current mirror is a few seconds behind, so a shorter delay causes no notice. */
 const USUAL_DELAY_MS = 30_000;
 
-/** Limits the period to the time for which the data of the mirror is complete. */
+/** Limits the period to the time for which the mirror's data is complete. */
 async function fitPeriod(
   mirror: Mirror,
   { fromMs, untilMs }: Interval,
@@ -80,19 +79,19 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
   if (period.ends_early)
     await context.notice(
       isEmptyPeriod(report)
-        ? '! the mirror is not current: its complete data ends before the period (fleet mirror status)'
-        : `! the mirror is not current: the report ends where its complete data ends, ${show(period.until)} (fleet mirror status)`,
+        ? '! the mirror is not current: its complete data ends before the period; for details, run: fleet mirror status'
+        : `! the mirror is not current: the report covers only its complete data, which ends at ${show(period.until)}; for details, run: fleet mirror status`,
     );
   await context.notice(
-    `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % of this time is in the mirror`,
+    `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % of this period is covered by the mirror`,
   );
   if (figures.some(({ certain, before_certain: isSure }) => !certain || !isSure))
-    await context.notice(`${UNCERTAIN} marks figures that are uncertain`);
+    await context.notice(`${UNCERTAIN} marks uncertain numbers`);
   if (by === 'zone')
-    await context.notice('figures by zone use the current positions of the bicycles');
+    await context.notice('numbers by zone use the current positions of the bicycles');
 }
 
-/** Without `--by` the report has no parts, so the field `part` is removed from its figures. */
+/** Without `--by` the report has no parts, so the field `part` is removed from its metrics. */
 function withoutParts(report: FleetReport): object {
   if (report.by !== null) return report;
   return { ...report, figures: report.figures.map(({ part: _part, ...figure }) => figure) };
@@ -105,7 +104,7 @@ const WHOLE: Shape<object> = {
   single: true,
 };
 
-/** The output table of the figures. */
+/** The output table for the metrics. */
 function figuresShape({ by }: FleetReport): Shape<PartFigure> {
   const part = { header: by?.toUpperCase() ?? '', field: 'part', keep: 9, maximum: 30 };
   const fields = ['name', 'value', 'unit', 'before', 'coverage', 'certain', 'before_certain'];
@@ -147,7 +146,7 @@ function figuresShape({ by }: FleetReport): Shape<PartFigure> {
   };
 }
 
-/** The output table of the bicycles that were idle longest. */
+/** The output table for the bicycles that were idle longest. */
 const IDLE: Shape<IdleRow> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: ['uuid', 'name', 'since', 'seconds', 'certain'],

@@ -1,4 +1,4 @@
-// The tables of a report as text, for documents. There are tables of figures, parts, and idle
+// The tables of a report as text, for documents. There are tables of numbers, of parts, and of idle
 // bicycles.
 
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
@@ -22,7 +22,10 @@ export function figuresTable({ figures }: FleetReport): TextTable {
   };
 }
 
-/** Returns the main figures in one row for each part, or undefined for a report without parts. */
+/**
+ * Returns the main numbers, with one row for each part. Returns undefined for a report without
+ * parts.
+ */
 export function partsTable({ figures, by }: FleetReport): TextTable | undefined {
   if (by === null) return undefined;
   const names = [
@@ -63,7 +66,7 @@ function valuesOf(figure: PartFigure): string[] {
   return [showFigure(value, unit, certain), showFigure(before, unit, isSure)];
 }
 
-/** Returns the figures of each part, in the order of the report. */
+/** Returns the numbers for each part, in the report's order. */
 export function figuresByPart(
   figures: readonly PartFigure[],
 ): { part: string; figures: PartFigure[] }[] {
@@ -77,7 +80,7 @@ export function figuresByPart(
   return [...parts].map(([part, own]) => ({ part, figures: own }));
 }
 
-/** Whether the mirror has no certain data for any time of the period. */
+/** Whether the mirror lacks certain data for the entire period. */
 export function isEmptyPeriod({ period }: FleetReport): boolean {
   return period.from === period.until;
 }

@@ -2,10 +2,7 @@
 
 import type { Interval } from './parts.js';
 
-/**
- * For each of these states, the report has a figure with the share of time that bicycles spent in
- * it.
- */
+/** For each of these states, the report shows the share of time that bicycles spent in it. */
 export const SHARED_STATES = ['available', 'in_maintenance', 'lost'] as const;
 export type SharedState = (typeof SHARED_STATES)[number];
 
@@ -26,7 +23,7 @@ export interface FleetTally {
    * The longest time that a bicycle has been available at the end of the interval, in milliseconds.
    */
   idleMs: number | undefined;
-  /** The kinds of figures that are uncertain for a reason other than a gap in the mirror. */
+  /** The kinds of metrics that are uncertain for a reason other than a gap in the mirror. */
   readonly doubts: Set<FigureDoubt>;
 }
 
@@ -73,7 +70,7 @@ export class TallyTable {
   }
 
   /**
-   * Returns the tallies in which a bicycle of these groups counts: those of the whole fleet and of
+   * Returns the tallies that include a bicycle of these groups: those of the whole fleet and of
    * each group. Each inner array has one tally per interval.
    */
   talliesOf(groups: readonly string[]): readonly (readonly FleetTally[])[] {

@@ -72,7 +72,8 @@ export function sheetOf(
   rows: SheetRows,
   timezone: string,
 ) {
-  // A text with a date and a time of day is always a time. It is written in local time.
+  // A string with a date and a time of day is always treated as a time. It is written in local
+  // time.
   const fieldOf = (value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? 'created' : '';
   const cells: XlsxCell[][] = rows.map((row) =>

@@ -16,8 +16,8 @@ export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
 /**
- * The lowest accepted speed. With a lower speed, travel times would be too large for a date and for
- * the router's table.
+ * The lowest accepted speed. At a lower speed, travel times would not fit into a date or the
+ * router's table.
  */
 const LEAST_KMH = 1;
 const MOST_KMH = 200;
@@ -34,7 +34,7 @@ export function readPlace(flag: string): (text: string) => LatLon {
     if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
     throw usageError(
       isPlain
-        ? `${flag} "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`
+        ? `${flag} "${text}" is out of range: the latitude (-90 to 90) comes first, then the longitude (-180 to 180)`
         : `${flag} must be a latitude and a longitude, such as 52.52,13.40, not "${text}"`,
     );
   };
@@ -92,8 +92,8 @@ export function readClock(text: string): ClockTimeOfDay {
 }
 
 /**
- * Returns a parser for the address of a server. Refuses an address with a user name or password,
- * because messages contain the address.
+ * Returns a parser for a server address. Refuses an address with a user name or password, because
+ * messages contain the address.
  */
 export function readServer(flag: string): (text: string) => URL {
   return (text) => {

@@ -4,8 +4,8 @@
 import { type Rounds, rowsOf } from './plan.js';
 
 /**
- * Returns the FeatureCollection. The properties of a line include the distance and the duration of
- * its van.
+ * Returns the FeatureCollection. The properties of a line include the distance and duration of the
+ * van's tour.
  */
 export function drawTourGeojson(rounds: Rounds): string {
   const lines = rounds.vans.map(({ van, distanceM, durationS, stops }) => ({

@@ -16,7 +16,7 @@ import {
   type VanTour,
 } from './plan.js';
 
-/** The precision of positions. Seven decimals are about a centimetre. */
+/** The precision of positions. Seven decimals correspond to about a centimetre. */
 const DECIMALS = 7;
 
 /** Returns the GPX document. The GPX schema requires this order of the elements. */
@@ -92,7 +92,7 @@ function decimal(degrees: number): string {
 }
 
 /**
- * Escapes a text from the service. Control characters are not allowed in XML and are replaced by
+ * Escapes text from the service. Control characters are not allowed in XML and are replaced by
  * visible symbols.
  */
 function escapeXml(text: string): string {

@@ -13,7 +13,7 @@ const TARGET_STATE = 'in_maintenance';
 /** The number of bicycles that are read in parallel. */
 const CONCURRENCY = 4;
 
-/** Writes a plan for `fleet apply`. Changes nothing at the service. */
+/** Writes a plan for `fleet apply`. Does not change anything on the service. */
 export async function writeMaintenancePlan(
   context: Context,
   { vans }: Rounds,

@@ -1,4 +1,4 @@
-// Chooses the format of the tours and writes them.
+// Chooses the output format of the tours and writes the tours.
 
 import { extname } from 'node:path';
 import type { Context } from '../../context.js';
@@ -8,7 +8,7 @@ import { openResult, printRows } from '../../list/result.js';
 import type { Format } from '../../terminal/formats.js';
 import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf } from './plan.js';
 
-/** The output formats of tours: the formats of lists, and drawings. */
+/** The output formats for tours: the list formats, and drawings. */
 export type RoundForm = Format | 'gpx' | 'html';
 
 /**
@@ -23,7 +23,7 @@ export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   const asked = context.flags.output;
   if (picture === undefined && ofFile !== undefined && asked !== undefined)
     throw usageError(
-      `--file "${file}" has the extension of another format than ${asked}`,
+      `--file "${file}" has an extension that does not match ${asked}`,
       'remove -o, or choose another extension',
     );
   const form = (picture as RoundForm | undefined) ?? ofFile;
@@ -33,10 +33,10 @@ export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   if (excel === true && chosen !== 'csv')
     throw usageError(`--excel works only with csv, not with ${chosen}`, 'add -o csv');
   if (chosen === 'xlsx' && file === undefined)
-    throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file rounds.xlsx');
+    throw usageError('-o xlsx needs --file', 'add --file PATH, such as --file rounds.xlsx');
   if ((chosen === 'html' || chosen === 'gpx') && isScreen(context))
     throw usageError(
-      `-o ${chosen} is not printed on a terminal`,
+      `-o ${chosen} cannot be printed on a terminal`,
       `pass --file rounds.${chosen}, or redirect the output`,
     );
   return chosen;
@@ -85,7 +85,7 @@ async function writeRows(context: Context, form: Format, rounds: Rounds): Promis
     const { drawTours } = await import('./draw.js');
     await context.io.stdout.write(await drawTours(context, rounds));
   }
-  // On a terminal, the table does not contain the left-out bicycles, because the error below the
+  // On a terminal, the table does not contain the omitted bicycles, because the error below the
   // table lists them.
   const hasLeftOut = form !== 'uuid' && !isDrawn;
   const rows = rowsOf(rounds).filter(({ van }) => hasLeftOut || van !== null);

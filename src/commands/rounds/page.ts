@@ -1,5 +1,5 @@
 // Writes the tours as a single HTML file without scripts. It contains a map, and each van gets its
-// own page in print.
+// own page when printed.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { mapLink } from '../../globe/map-link.js';
@@ -28,8 +28,8 @@ import {
 } from './plan.js';
 
 /**
- * The colours of the vans. They are readable on white, and differ in brightness for prints without
- * colour.
+ * The colours of the vans. They are readable on white, and differ in brightness, so that they work
+ * in black-and-white prints.
  */
 const VAN_COLORS = [
   '#0b63ce',
@@ -44,8 +44,8 @@ const VAN_COLORS = [
 const WHOLE_MAP: Extent = { width: 680, height: 480 };
 const VAN_MAP: Extent = { width: 680, height: 400 };
 /**
- * The maximum number of numbered stops on the map of all vans. With more stops, the numbers would
- * overlap.
+ * The maximum number of numbered stops on the map that shows all vans. With more stops, the numbers
+ * would overlap.
  */
 const MOST_NUMBERS = 60;
 

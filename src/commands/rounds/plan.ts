@@ -16,7 +16,7 @@ export interface TourStop {
   readonly spot: Spot;
   /** The distance from the previous place in metres. */
   readonly legM: number;
-  /** The time of arrival in seconds after the departure. */
+  /** The arrival time in seconds after departure. */
   readonly arrivalS: number;
 }
 
@@ -45,9 +45,9 @@ export interface Rounds {
   readonly leftOut: readonly LeftOutBicycle[];
 }
 
-/** An output row for a stop or for a left-out bicycle. */
+/** An output row for a stop or for an omitted bicycle. */
 export interface RoundRow {
-  /** The number of the van, or null for a left-out bicycle. */
+  /** The number of the van, or null for an omitted bicycle. */
   van: number | null;
   stop: number | null;
   uuid: unknown;
@@ -60,7 +60,7 @@ export interface RoundRow {
   map: string | null;
   leg_m: number | null;
   arrival_s: number | null;
-  /** The local time of arrival. Without `--start`, the time since the departure. */
+  /** The local arrival time or, without `--start`, the time since departure. */
   arrival: string | null;
   left_out: string | null;
 }
@@ -90,7 +90,7 @@ export function describeVan({ van, stops, distanceM, durationS }: VanTour): stri
   return `Van ${van}: ${count(stops.length, 'stop')}, ${showDistance(distanceM)}, ${time}`;
 }
 
-/** Returns the stops in order, followed by the left-out bicycles. */
+/** Returns the stops in order, followed by the omitted bicycles. */
 export function rowsOf(rounds: Rounds): RoundRow[] {
   const stops = rounds.vans.flatMap(({ van, stops: each }) =>
     each.map((stop, index) => ({
@@ -155,7 +155,7 @@ export function jsonOf(rounds: Rounds): object {
   };
 }
 
-/** Returns the time of arrival in UTC for programs. Only possible with `--start`. */
+/** Returns the arrival time in UTC for programs. Only possible with `--start`. */
 function arrivalTime({ startMs }: Rounds, seconds: number | null) {
   if (startMs === undefined || seconds === null) return {};
   return { arrival_at: new Date(startMs + seconds * 1000).toISOString() };
@@ -171,8 +171,8 @@ export const JSON_SHAPE: Shape<object> = {
 const NOTE: Column<RoundRow> = { header: 'LEFT OUT', field: 'left_out', keep: 8, minimum: 12 };
 
 /**
- * Returns the output table of the rows. The table has a column for reasons only if a bicycle is
- * left out.
+ * Returns the output table of the rows. The table has a column for reasons only if a bicycle was
+ * omitted.
  */
 export function rowShape({ leftOut }: Rounds, hasLeftOut: boolean): Shape<RoundRow> {
   return {

@@ -33,19 +33,19 @@ import { type RoundFilters, readSelection } from './selection.js';
 
 const DEFAULT_STOP_MINUTES = 4;
 const DEFAULT_KMH = 18;
-/** The seconds for one metre at one kilometre per hour. */
+/** The number of seconds for one metre at one kilometre per hour. */
 const KMH_SECONDS_PER_METRE = 3.6;
 /**
  * When even the nearest bicycle is farther away than this, the start is probably a typing error.
  */
 const FAR_METRES = 500_000;
-/** The maximum number of left-out bicycles that the error lists. */
+/** The maximum number of omitted bicycles that the error lists. */
 const MOST_LISTED = 20;
 
 const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'radius', 'where'] as const;
 
 /**
- * Plans the tours. When bicycles are left out, throws a FleetError of kind `partial` after the
+ * Plans the tours. When bicycles are omitted, throws a FleetError of kind `partial` after the
  * output.
  */
 export async function planRounds(
@@ -57,7 +57,7 @@ export async function planRounds(
   const { stop = DEFAULT_STOP_MINUTES, speed = DEFAULT_KMH } = options;
   if (from === undefined)
     throw usageError(
-      '--from is required: the place where the vans start',
+      '--from is required: pass the place where the vans start',
       'for example --from 52.52,13.405',
     );
   checkFlags(operand, options);
@@ -69,7 +69,7 @@ export async function planRounds(
   if (bicycles.length > 0 && placed.length === 0)
     throw usageError(
       `none of ${count(bicycles.length, 'selected bicycle')} has a position`,
-      'select others, or look for them with "fleet bicycles get"',
+      'select other bicycles, or check the selected bicycles with "fleet bicycles get"',
     );
   const depot = spotOf(from);
   const end = spotOf(to ?? from);
@@ -114,7 +114,7 @@ export async function planRounds(
   }
   await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
-  // The table on a terminal contains only the stops, so the error lists all left-out bicycles.
+  // The table on a terminal contains only the stops, so the error lists all omitted bicycles.
   const isInTable = form === 'table' && !isScreen(context);
   const mostListed = form !== 'table' || isInTable ? MOST_LISTED : Number.POSITIVE_INFINITY;
   if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut, mostListed);
@@ -124,7 +124,7 @@ function checkFlags(operand: string | undefined, options: RoundsOptions): void {
   if (operand !== undefined && operand !== '-')
     throw usageError(
       `fleet rounds accepts filters or -, not "${operand}"`,
-      'name bicycles on stdin: fleet rounds - --from LAT,LON < uuids.txt',
+      'to read bicycles from stdin, run: fleet rounds - --from LAT,LON < uuids.txt',
     );
   const filter = FILTER_FLAGS.find((name) => options[name] !== undefined);
   if (operand === '-' && filter !== undefined)
@@ -212,7 +212,7 @@ async function measureLegs(
 
 /**
  * Splits the stops into those that a van can reach within the time limit and those that are too
- * far. A stop is too far when a van cannot even visit it alone.
+ * far. A stop is too far when even a tour with only this stop exceeds the limit.
  */
 function sortByReach(
   problem: RoutingProblem,
@@ -338,8 +338,8 @@ function fullReason(
 ): string {
   const isFull = tours.every(({ length }) => length >= problem.capacity);
   if (isFull) return `every van is full (--capacity ${capacity})`;
-  // Without a time limit, a stop can only be left out because every van is full. An external solver
-  // may leave it out for another reason.
+  // Without a time limit, a stop is omitted only when every van is full. An external solver may
+  // omit a stop for another reason.
   if (hours === undefined) return 'the solver left it out, although a van has room';
   const hasFull = tours.some(({ length }) => length >= problem.capacity);
   return hasFull
@@ -356,7 +356,7 @@ function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): F
   return new FleetError('partial', `${count(leftOut.length, 'bicycle')} left out of the tours`, {
     more: lines,
     hint: leftOut.every(({ spot }) => spot === undefined)
-      ? 'find bicycles without a position with "fleet bicycles get"'
+      ? 'check the bicycles without a position with "fleet bicycles get"'
       : 'raise --vans, --capacity or --hours, or plan a second round',
   });
 }

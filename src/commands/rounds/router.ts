@@ -11,7 +11,7 @@ import { askServer, codeFailure, ServerFailure } from './server-request.js';
 export interface RouterInput {
   readonly router: URL;
   readonly spots: readonly Spot[];
-  /** The straight-line distances. They replace legs for which the router has no travel time. */
+  /** Straight-line distances, used for legs without a travel time from the router. */
   readonly metres: Int32Array;
   readonly secondsPerMetre: number;
 }
@@ -38,8 +38,8 @@ const LONGEST_SECONDS = 10_000_000;
 const DECIMALS = 6;
 
 /**
- * A rectangular part of the table of distances: from the places `rows` to the places `columns`. One
- * request to the router returns one block.
+ * A rectangular block of the distance table, from the places in `rows` to the places in `columns`.
+ * Each router request returns one block.
  */
 interface Block {
   readonly rows: readonly number[];
@@ -161,8 +161,8 @@ async function readBlock(
 }
 
 /**
- * Checks a table in an answer. It must have the right size, and each value must be null or a
- * possible number.
+ * Checks a table in an answer. The table must have the expected size, and each value must be null
+ * or a plausible number.
  */
 function readTable(value: unknown, name: string, { rows, columns }: Block, most: number): Table {
   const wanted = `${rows.length} by ${columns.length}`;

@@ -1,5 +1,5 @@
-// Reads the bicycles for the tours. These are the bicycles that match the filters, or those that
-// stdin names.
+// Reads the bicycles for the tours. These are the bicycles that match the filters, or the bicycles
+// that stdin lists.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -16,18 +16,14 @@ export type RoundFilters = Pick<
 >;
 
 export interface RoundSelection {
-  /**
-   * The selected bicycles, sorted by UUID, so that the order of the list does not influence the
-   * tours.
-   */
+  /** The selected bicycles, sorted by UUID, so that the list order does not influence the tours. */
   readonly bicycles: readonly Bicycle[];
-  /** An error of kind `partial`, when bicycles are missing in the list. It is thrown at the end. */
+  /** The error of kind `partial` to throw at the end when bicycles are missing from the list. */
   readonly incomplete: FleetError | undefined;
 }
 
 /**
- * The maximum number of bicycles. With more, the tables of distances would need gigabytes of
- * memory.
+ * The maximum number of bicycles. With more, the distance tables would need gigabytes of memory.
  */
 export const MOST_BICYCLES = 5000;
 /** The maximum number of unknown UUIDs that an error lists. */
@@ -35,14 +31,14 @@ const MOST_LISTED = 20;
 
 function tooMany(): FleetError {
   return usageError(
-    `more than ${MOST_BICYCLES.toLocaleString('en')} bicycles are selected, which is the limit of fleet rounds`,
+    `more than ${MOST_BICYCLES.toLocaleString('en')} bicycles are selected, which exceeds the limit of "fleet rounds"`,
     'narrow the selection, for example with --state, --zone, --near LAT,LON --radius METRES or --where',
   );
 }
 
 /**
- * Reads all selected bicycles. Throws the errors of a list, and a usage error when there are more
- * than the maximum.
+ * Reads all selected bicycles. Throws the errors of reading a list, and a usage error when there
+ * are more than the maximum.
  */
 export async function readSelection(
   context: Context,
@@ -81,7 +77,7 @@ function unknownBicycles(missing: readonly string[]): FleetError {
   const shown = missing.slice(0, MOST_LISTED).join(', ');
   const more = missing.length > MOST_LISTED ? ` and ${missing.length - MOST_LISTED} more` : '';
   return usageError(
-    `${missing.length === 1 ? 'a bicycle' : `${missing.length} bicycles`} of stdin not found in the list: ${shown}${more}`,
-    'check the organization and the rights of the token',
+    `${missing.length === 1 ? 'a bicycle' : `${missing.length} bicycles`} from stdin not found in the list: ${shown}${more}`,
+    "check the organization and the token's permissions",
   );
 }

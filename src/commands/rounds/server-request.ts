@@ -1,4 +1,4 @@
-// Sends requests to the server of `--router` or `--solver`. Never sends the token of the service.
+// Sends requests to the server of `--router` or `--solver`. Never sends the service token.
 
 import type { Context } from '../../context.js';
 import { reasonOf } from '../../errors.js';
@@ -10,24 +10,20 @@ export interface ServerRequest {
   readonly url: URL;
   /** The JSON body of a POST. Undefined for a GET. */
   readonly body?: string;
-  /** The time limit for the complete answer. */
+  /** The time limit for the complete response. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/**
- * An error for an answer that cannot be used. The caller puts the name of the server before the
- * message.
- */
+/** An error for an unusable response. The caller puts the server's name before the message. */
 export class ServerFailure extends Error {}
 
-/** The maximum length of a reason from a server. Longer reasons are cut. */
+/** The maximum length of a reason from a server. Longer reasons are truncated. */
 const LONGEST_REASON_CHARACTERS = 200;
 
 /**
- * Sends a request once, and returns the JSON object of the answer. Does not follow redirects.
- * Throws a ServerFailure, or the reason of the context's signal when the user interrupts the
- * command.
+ * Sends a request once, and returns the response's JSON object. Does not follow redirects. Throws a
+ * ServerFailure, or the reason of the context's signal when the user interrupts the command.
  */
 export async function askServer(
   context: Context,
@@ -58,8 +54,8 @@ export async function askServer(
 }
 
 /**
- * Prepares a text of the server for an error. The server may repeat a key in its address, which is
- * hidden before the text is cut.
+ * Prepares text from the server for an error message. The server may repeat a key from its URL, so
+ * the key is hidden before the text is truncated.
  */
 export function quoteReason({ io }: Context, text: string): string {
   return io.secrets.hide(text).slice(0, LONGEST_REASON_CHARACTERS);
@@ -82,10 +78,9 @@ function readAnswer(context: Context, status: number, text: string): { [field: s
   throw new ServerFailure(`HTTP ${status}${shown}`);
 }
 
-/** Makes the failure for an answer with an unexpected code. */
+/** Creates the failure for a response with an unexpected code. */
 export function codeFailure(context: Context, code: unknown): ServerFailure {
-  // JSON.stringify can also show an object with a "toString" of its own, with which String() would
-  // fail.
+  // JSON.stringify also handles an object with its own "toString", on which String() would fail.
   const shown = typeof code === 'string' ? code : JSON.stringify(code ?? 'none');
   return new ServerFailure(`its answer has the code ${quoteReason(context, shown)}`);
 }

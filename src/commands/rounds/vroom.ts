@@ -1,4 +1,4 @@
-// Sends the stops to a VROOM server, which orders them into tours, and checks its answer.
+// Sends the stops to a VROOM server, which orders them into tours, and checks its response.
 
 import type { Context } from '../../context.js';
 import { isObject } from '../../json/parse.js';
@@ -12,13 +12,13 @@ import {
 import { addAddressSecrets } from '../../system/secrets.js';
 import { askServer, codeFailure, quoteReason, ServerFailure } from './server-request.js';
 
-/** The time limit for the answer. */
+/** The time limit for the response. */
 const SOLVER_LIMIT_MS = 60_000;
 const PROFILE = 'car';
 
 /**
- * Requests tours from the server. When the server cannot be used or its answer is wrong, prints a
- * warning and returns undefined.
+ * Requests tours from the server. When the server cannot be used or its response is invalid, prints
+ * a warning and returns undefined.
  */
 export async function askSolver(
   context: Context,
@@ -81,7 +81,7 @@ function requestOf(problem: RoutingProblem): object {
 }
 
 /**
- * Checks the answer and returns its tours. Each stop must be visited once or be unassigned, and
+ * Checks the response and returns its tours. Each stop must be visited once or be unassigned, and
  * each tour must be within the limits.
  */
 function readTours(

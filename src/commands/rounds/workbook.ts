@@ -1,4 +1,5 @@
-// Writes the tours as a workbook. Each van has a sheet, and the left-out bicycles have another one.
+// Writes the tours as a workbook. Each van has a sheet, and the bicycles without a tour have a
+// separate sheet.
 
 import type { Sheet } from 'write-excel-file/node';
 import { widthOf } from '../../terminal/cells.js';

@@ -74,5 +74,5 @@ function readReplay(text: string): MirrorAddress {
 function readRate(text: string): number {
   const rate = Number(text);
   if (/^\d+(\.\d+)?$/.test(text)) return rate;
-  throw usageError(`--rate must be a number of events a second, such as 2 or 0.5, not "${text}"`);
+  throw usageError(`--rate must be a number of events per second, such as 2 or 0.5, not "${text}"`);
 }

@@ -28,7 +28,7 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
     if (speed !== undefined)
       throw usageError(
         '--speed needs --replay',
-        'without --replay, set the number of events a second: --rate 20',
+        'without --replay, set the number of events per second, for example: --rate 20',
       );
     return serve(context, others);
   }
@@ -75,7 +75,7 @@ function readWebhook(
 ): Pick<SandboxOptions, 'webhook'> {
   if (url === undefined) {
     if (secret === undefined) return {};
-    throw usageError('--webhook-secret needs --webhook, the address to send to');
+    throw usageError('--webhook-secret needs --webhook, the address that receives the webhooks');
   }
   const { href } = orUsageError(() => parseWebhookUrl(url));
   return { webhook: { url: href, ...(secret === undefined ? {} : { secret }) } };
@@ -105,8 +105,8 @@ async function start(
     const { code, port } = error as NodeJS.ErrnoException & { port?: number };
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
     throw usageError(
-      `port ${port} cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there' : 'not allowed'}`,
-      'is a sandbox already running? otherwise choose other ports with --port and --sse-port (0: any free one)',
+      `port ${port} cannot be used: ${code === 'EADDRINUSE' ? 'another program is already using this port' : 'this user is not allowed to use it'}`,
+      'check whether a sandbox is already running, or choose other ports with --port and --sse-port (0 selects a free port)',
     );
   }
 }
@@ -132,8 +132,8 @@ async function announce(
 }
 
 /**
- * Saves the addresses, the organization and the token as a profile. Prints how to use them in
- * another terminal. Returns whether the profile was saved.
+ * Saves the URLs, the organization and the token as a profile. Prints how to use them in another
+ * terminal. Returns whether the profile was saved.
  */
 async function saveAsProfile(
   context: Context,
@@ -149,13 +149,13 @@ async function saveAsProfile(
       organization: sandbox.organizations[0]?.uuid ?? '',
     };
     await saveSandboxProfile(place, values, token);
-    await context.notice(`saved as the profile "${SANDBOX_PROFILE}"; in another terminal:`);
+    await context.notice(`saved as the profile "${SANDBOX_PROFILE}"; in another terminal, run:`);
     await context.notice(`  fleet --profile ${SANDBOX_PROFILE} bicycles list`);
     return true;
   } catch (error) {
     await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${messageOf(error)}`);
     const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl, FLEET_TOKEN: token };
-    await context.notice(`in another terminal: ${setVariables(variables)}`);
+    await context.notice(`in another terminal, run: ${setVariables(variables)}`);
     return false;
   }
 }
@@ -177,8 +177,8 @@ async function keepToken(
     const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
-    // Another sandbox or a login may have changed the profile. Its token is then not renewed, which
-    // is not an error.
+    // Another sandbox or a login may have changed the profile. In this case the token is not
+    // renewed, which is not an error.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }

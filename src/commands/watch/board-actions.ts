@@ -1,5 +1,5 @@
 // The dialogs of the board as a pure state machine. It handles each key in a dialog, and returns
-// the work that the key requests. A change is only requested by Enter on a visible question.
+// the work that the key requests. Only pressing Enter on a visible question requests a change.
 
 import type { Key } from '../../terminal/keys.js';
 import type { BoardDialog } from '../../views/board-dialog.js';
@@ -13,7 +13,7 @@ export type BoardRequest =
   /** Runs a transition that the user confirmed. */
   | { readonly type: 'act'; readonly uuids: readonly string[]; readonly transition: string }
   | { readonly type: 'copy'; readonly uuid: string }
-  /** Shows the equivalent command of fleet. */
+  /** Shows the equivalent fleet command. */
   | { readonly type: 'show-act'; readonly uuids: readonly string[]; readonly transition: string }
   | { readonly type: 'show-get'; readonly uuid: string }
   | { readonly type: 'show-list' };
@@ -57,7 +57,7 @@ function pressInQuestion(
 ): DialogStep {
   const { uuids, transition, proof, typed } = dialog;
   if (key === 'enter') {
-    // Keys that were typed before the question was visible must not answer it.
+    // Keys that the user pressed before the question was visible must not answer it.
     const isDrawn = drawn?.type === 'ask' && drawn.question === dialog.question;
     if (!isDrawn || (proof !== undefined && typed.trim() !== proof)) return { dialog };
     return { dialog: undefined, request: { type: 'act', uuids, transition } };
@@ -68,8 +68,8 @@ function pressInQuestion(
   }
   if (key === 'backspace')
     return { dialog: { ...dialog, typed: [...typed].slice(0, -1).join('') } };
-  // A key that is a single character inserts this character. Other keys, such as arrow keys, have
-  // longer names and insert nothing.
+  // A key whose name is a single character inserts this character. Other keys, such as arrow keys,
+  // have longer names and insert nothing.
   if ([...key].length === 1 && typed.length < LONGEST_TYPED)
     return { dialog: { ...dialog, typed: typed + key } };
   return { dialog };

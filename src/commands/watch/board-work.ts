@@ -26,8 +26,8 @@ export type KnownBicycles = { get(uuid: string): Bicycle | undefined };
 const AUTOMATIC = /^expire_/;
 
 /**
- * Returns the transitions that are allowed for at least one of the bicycles, by the known rules.
- * The service may still refuse them.
+ * Returns the transitions that are allowed for at least one of the bicycles, according to the known
+ * rules. The service may still refuse them.
  */
 export function offerTransitions(
   uuids: readonly string[],
@@ -121,7 +121,7 @@ async function newJournal({ io, clock }: Context, transition: string): Promise<s
   const state = findStateFolder(io.env);
   if (state === undefined)
     throw new FleetError('config', 'no folder was found for the journal, so nothing was sent', {
-      hint: 'set XDG_STATE_HOME to a folder of this user',
+      hint: 'set XDG_STATE_HOME to a folder that you own',
     });
   const folder = join(state, 'journals');
   await makeFolder(folder, OWN_FOLDER_MODE);
@@ -137,7 +137,7 @@ const ORDERINGS: { readonly [sort in BoardView['sort']]: string } = {
   'last change': '-modified',
 };
 
-/** Returns the command of fleet that is equivalent to the request. */
+/** Returns the fleet command that is equivalent to the request. */
 export function commandFor(
   context: Context,
   request: Extract<BoardRequest, { type: `show-${string}` }>,
@@ -161,7 +161,7 @@ function wordsFor(
 }
 
 /**
- * Returns an OSC 52 sequence, which asks the terminal to copy a text to the clipboard. A terminal
+ * Returns an OSC 52 sequence, which asks the terminal to copy text to the clipboard. A terminal
  * without support ignores it.
  */
 export function copyText(text: string): string {

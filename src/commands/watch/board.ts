@@ -15,7 +15,7 @@ export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly e
 
 /** The content of the last frame. When the user presses a key, the key acts on this content. */
 export interface BoardSeen {
-  /** The UUIDs of the visible bicycles. `first` is the index of the first one. */
+  /** The UUIDs of the visible bicycles. `first` is the index of the first visible bicycle. */
   readonly uuids: readonly (string | undefined)[];
   readonly first: number;
   /**
@@ -151,8 +151,8 @@ export class Board {
   }
 
   /**
-   * Requests the action that a key stands for, for the marked bicycles or for one bicycle. Returns
-   * whether the key requests an action.
+   * Requests a key's action for the marked bicycles or for one bicycle. Returns whether the key
+   * requests an action.
    */
   #requestFor(key: Key, uuid: string | undefined): boolean {
     const { marked, panel, isBusy } = this.view;

@@ -46,8 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // While an outage lasts, it keeps the cause with which it began. A topic that has never been
-    // connected shows its latest error instead.
+    // An ongoing outage keeps its initial cause. A topic that was never connected shows its latest
+    // error instead.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {
@@ -75,10 +75,7 @@ export class ConnectionLog {
     return `never connected: ${first.outage?.message}`;
   }
 
-  /**
-   * Returns the part of the summary about connections. An outage that has not ended counts as a
-   * gap.
-   */
+  /** Returns the connections section of the summary. An ongoing outage is counted as a gap. */
   finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
     const neverConnected: { topic: string; message: string }[] = [];
     for (const [topic, { outage, hasStood }] of this.topics) {

@@ -1,5 +1,5 @@
-// Selects a part of the fleet for a watch by its flags, and parses the conditions for bicycles that
-// enter or leave this selection.
+// Selects the part of the fleet that a watch's flags describe. Also parses the conditions for
+// bicycles that enter or leave this selection.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { usageError } from '../../errors.js';
@@ -37,7 +37,9 @@ export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
  */
 export const CROSSING_FIELD = 'selection';
 
-/** Returns the condition of `--until entered` or `--until left`, or undefined for other texts. */
+/**
+ * Returns the condition of `--until entered` or `--until left`, or undefined for any other text.
+ */
 export function crossingCondition(text: string): Condition | undefined {
   const word = text.trim();
   if (CROSSINGS.every((crossing) => crossing !== word)) return undefined;
@@ -51,7 +53,7 @@ export function hasSelection(filters: SelectionFilters): boolean {
 }
 
 /**
- * Checks the flags of a selection before any request is sent. Throws a usage error when only one of
+ * Checks the selection flags before any request is sent. Throws a usage error when only one of
  * --near and --radius is set, or for `--until entered` without a selection.
  */
 export function checkSelectionFlags(
@@ -62,7 +64,7 @@ export function checkSelectionFlags(
   const crossing = until.find(({ field }) => field === CROSSING_FIELD);
   if (crossing === undefined || hasSelection(filters)) return;
   throw usageError(
-    `--until ${crossing.text} needs a selection that bicycles enter and leave`,
+    `--until ${crossing.text} needs a selection that bicycles can enter and leave`,
     'add --state, --zone, --bbox, --near with --radius, --model or --name',
   );
 }

@@ -1,5 +1,5 @@
-// The full-screen board of `fleet watch --live`. It is redrawn at most ten times a second, and
-// handles the keys that the user presses.
+// The full-screen board of `fleet watch --live`. It is redrawn at most ten times per second, and
+// handles the user's keypresses.
 
 import type { Alert } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -49,25 +49,25 @@ export interface LiveOptions {
 }
 
 /**
- * The shortest time between two frames, which allows ten frames a second. People cannot read more,
- * and a slow connection cannot transfer more.
+ * The minimum time between two frames, which allows ten frames per second. People cannot read
+ * faster, and a slow connection cannot transfer more.
  */
 const FRAME_MS = 100;
 /**
- * The shortest time between two frames of the map after a key. The map must follow keys without
+ * The minimum time between two frames of the map after a keypress. The map must react without
  * delay, and only changed lines are written.
  */
 const MAP_FRAME_MS = 34;
 /**
- * The pause after a frame is this many times as long as drawing the frame took. Even with a large
- * fleet, drawing then takes at most a tenth of the time.
+ * The pause after a frame is this many times the frame's drawing time. Even with a large fleet,
+ * drawing then uses at most a tenth of the time.
  */
 const FRAME_COST_FACTOR = 10;
-/** The longest time between two frames. The displayed ages change even when no message arrives. */
+/** The maximum time between two frames. The displayed ages change even when no message arrives. */
 const IDLE_FRAME_MS = 1_000;
 /**
- * The pause between two reads of the newest alerts. They are polled, because the interface does not
- * list a topic that pushes them (section 6.1).
+ * The pause between two reads of the newest alerts. Alerts are polled, because the interface
+ * description lists no topic that pushes them (section 6.1).
  */
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
@@ -117,13 +117,16 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       const isRead = clock.monotonicMs() - askedAtMs >= READING_MS;
       board.press(key, isRead ? seen : others);
       for (const request of board.takeRequests()) work(request);
-      // Quitting counts as success, unless the watch still waits for the condition of --until.
+      // Quitting is a success, unless the watch is still waiting for the --until condition.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
         stop(
           'quit',
           isEarly
-            ? new FleetError('interrupted', 'the watch was closed before --until was reached')
+            ? new FleetError(
+                'interrupted',
+                'the watch was closed before the --until condition was met',
+              )
             : undefined,
         );
       frames.want(0, board.view.home === 'map' ? MAP_FRAME_MS : undefined);
@@ -151,7 +154,9 @@ function questionIn(dialog: BoardDialog | undefined): string | undefined {
   return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
-/** Returns a function that does the work that the user requests with keys of the board. */
+/**
+ * Returns a function that carries out the actions for which the user presses a key on the board.
+ */
 function openWork(
   { context, plan, session, watched: { known } }: LiveOptions,
   board: Board,
@@ -176,7 +181,7 @@ function openWork(
         const run = actFromBoard(context, request, session.signal).catch(
           (thrown) => `! ${asFleetError(thrown).message}`,
         );
-        // At its end, the watch waits until the journal contains the outcome of each request.
+        // Before it ends, the watch waits until the journal contains the outcome of each request.
         context.atEnd(async () => void (await run));
         return board.endAct(request.uuids, await run);
       }

@@ -45,8 +45,8 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;
-        // Problems with reading the list are always printed. Without a problem, a message is only
-        // printed with --verbose.
+        // Problems with reading the list are always printed. Other messages are printed only with
+        // --verbose.
         if (event === 'whole' || event === 'confirm') stderr.detail(message);
         else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }

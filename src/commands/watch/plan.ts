@@ -147,13 +147,13 @@ export async function chooseForm(
     throw usageError(`--live and ${other} cannot be used together`, 'remove one of them');
   if (!context.io.stdout.isTerminal)
     throw usageError(
-      '--live draws on a terminal, and stdout is not one',
-      'remove it to print lines, or pass --json',
+      '--live needs a terminal, but stdout is not a terminal',
+      'remove --live to print lines, or pass --json',
     );
   if (!context.io.stdout.canRedraw)
     throw usageError(
-      '--live redraws the whole terminal, and this one cannot (TERM=dumb)',
-      'remove it to print lines, or set TERM to the kind of the terminal, such as TERM=xterm-256color',
+      '--live redraws the whole terminal, which this terminal does not support (TERM=dumb)',
+      'remove --live to print lines, or set TERM to the terminal type, such as TERM=xterm-256color',
     );
   return 'board';
 }

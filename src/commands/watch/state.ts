@@ -1,4 +1,5 @@
-// The state machine of a watch. It decides what to show for each message, and when to end. No I/O.
+// The state machine of a watch. Decides what to show for each message, and when to end. Does no
+// I/O.
 //
 // For each message, it parses the message, merges it into the known bicycles, applies the filters,
 // and returns effects. Changes that the follower finds in the list are handled in the same way.
@@ -43,14 +44,14 @@ export type WatchEvent =
 export type WatchEffect =
   /**
    * Shows a message, or a change that was found in the list after a gap. `data` is the envelope as
-   * it was received. If a bicycle in the list meets the condition of --until, there is no received
+   * it was received. If a bicycle in the list meets the --until condition, there is no received
    * envelope, so fleet creates one.
    */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
   | CommonEffect;
 
-/** The maximum number of characters that are kept of an invalid message. */
+/** The maximum number of characters that are kept from an invalid message. */
 const KEPT_CHARACTERS = 1_000;
 
 /** The parsed content of a pushed message. */
@@ -59,7 +60,7 @@ interface Content {
   /** The fields that conditions can refer to. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
-  /** The data of the bicycle that was known before this message. */
+  /** The bicycle's known data before this message. */
   readonly known?: Bicycle | undefined;
 }
 
@@ -69,14 +70,14 @@ type Place = 'inside' | 'outside' | Crossing;
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
 /**
- * The envelope of a bicycle that comes from a list. It lets conditions on the sender apply to such
- * a bicycle too.
+ * The envelope for a bicycle from a list. It allows conditions on the sender to apply to this
+ * bicycle.
  */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /**
  * How long to wait for the message about the new state after a message that a bicycle left its old
- * state. When both arrive in this time, they are shown as one line.
+ * state. When both messages arrive within this time, they are shown as one line.
  */
 const LEAVING_MS = 1_000;
 
@@ -93,11 +94,11 @@ export class Watch {
   total: number | undefined;
   /** Whether the lists contain every bicycle that this token may see. */
   seesAll = true;
-  /** The bicycle in the last message, or the last one that was found in the list. */
+  /** The bicycle in the last message, or the last bicycle that was found in the list. */
   #lastSeen: Bicycle | undefined;
   /**
-   * Maps bicycles to the message that they left a state, while the message about the new state is
-   * awaited. After a time the first message is shown alone.
+   * For each bicycle that left a state, stores the message about this while the message about the
+   * new state is awaited. After a while, the first message is shown alone.
    */
   readonly #leaving = new Map<
     string,
@@ -149,10 +150,7 @@ export class Watch {
     return this.follower.known;
   }
 
-  /**
-   * Handles an event and returns the resulting effects. If there is an effect `end`, it is the last
-   * one.
-   */
+  /** Handles an event and returns the resulting effects. An `end` effect is always the last one. */
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
     this.#now = now;
@@ -245,8 +243,8 @@ export class Watch {
     // enter or leave.
     if (kind === 'late') return isInside ? 'inside' : 'outside';
     const hasLeft = this.#left.delete(uuid);
-    // An unknown bicycle counts as `entered` only when the whole fleet was known before. After a
-    // gap this is uncertain, because the bicycle may have been in the selection all the time.
+    // An unknown bicycle is treated as `entered` only when the whole fleet was known before. After
+    // a gap this is uncertain, because the bicycle may always have been in the selection.
     const isNew = this.known.isWhole && kind !== 'caught-up';
     if (known === undefined && !hasLeft && !isNew) return isInside ? 'inside' : 'outside';
     const wasInside = !hasLeft && known !== undefined && has(known);
@@ -268,7 +266,7 @@ export class Watch {
 
   /**
    * Shows the delayed messages that a bicycle left its state, if they arrived before `untilMs` on
-   * the monotonic clock. They were waiting for the message with the new state.
+   * the monotonic clock. These messages were held back to wait for the message with the new state.
    */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event, isShown }] of this.#leaving) {
@@ -295,7 +293,7 @@ export class Watch {
   }
 
   /**
-   * Shows an entry. Ends the watch when the entry satisfies the condition of --until, or when the
+   * Shows an entry. Ends the watch when the entry satisfies the --until condition, or when the
    * maximum number of entries is reached.
    */
   #showLast(effect: WatchEffect, isMet: boolean) {
@@ -305,7 +303,7 @@ export class Watch {
   }
 
   /**
-   * Reports an invalid message as a gap without duration. The follower then reads the list to find
+   * Reports an invalid message as a gap of zero length. The follower then reads the list to find
    * the change.
    */
   #takeUnreadable(event: Message, reason: string) {
@@ -364,7 +362,7 @@ export class Watch {
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
 
-  // The methods below handle the outputs of the follower.
+  // The methods below handle the follower's output.
 
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
@@ -420,19 +418,16 @@ export class Watch {
       this.#add({ type: 'show', entry, atMs, receivedMs: atMs, data: undefined });
     if (bicycles === undefined || until === undefined) return;
     if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
-    const which =
-      bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all the bicycles that are followed are';
-    const hint = 'it was deleted, moved to another organization, or hidden from this role';
-    this.#end(
-      'failed',
-      new FleetError('not-found', `${which} gone: no longer in the list`, { hint }),
-    );
+    const which = bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all followed bicycles are';
+    const hint =
+      'possible reasons: deleted, moved to another organization, or hidden from this role';
+    this.#end('failed', new FleetError('not-found', `${which} no longer in the list`, { hint }));
   }
 
   // The following methods end the watch.
 
   /**
-   * Returns the error when the watch is stopped from outside. A watch that was never connected has
+   * Returns the error for a watch that is stopped from outside. A watch that never connected has
    * failed. After a timeout, the error describes the last known state.
    */
   #errorOf({ end, error }: Stop): FleetError | undefined {
@@ -444,7 +439,7 @@ export class Watch {
       : new FleetError('network', never);
   }
 
-  /** Describes the bicycle that was seen last, by the fields that --until uses. */
+  /** Describes the most recent bicycle, using the fields that --until refers to. */
   #lastState(): string {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
@@ -455,17 +450,14 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /**
-   * Ends the watch. First shows the messages about leaving a state that still wait for a second
-   * message.
-   */
+  /** Ends the watch. First shows the delayed messages that a bicycle left its state. */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
-  /** Returns the summary of the watch. An outage that has not ended counts as a gap. */
+  /** Returns the summary of the watch. An ongoing outage is treated as a gap. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
     return {
       ...this.connections.finish(now),
@@ -480,7 +472,7 @@ export class Watch {
 }
 
 /**
- * Whether the watch reads all bicycles at its start, from a mirror or from the lists. Bicycles that
+ * Whether the watch reads all bicycles at startup, from a mirror or from the lists. Bicycles that
  * are followed individually are read one by one.
  */
 export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan): boolean {
@@ -488,8 +480,8 @@ export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan):
 }
 
 /**
- * Creates an envelope in the form of a pushed message. It is needed for a bicycle from the list
- * that satisfies the condition of --until.
+ * Creates an envelope in the format of a pushed message, for a bicycle from the list that satisfies
+ * the --until condition.
  */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
@@ -497,8 +489,8 @@ function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
 }
 
 /**
- * Whether the watch needs earlier values of bicycles. It does not when messages are printed
- * unchanged, without filters and without reading the list.
+ * Whether the watch needs earlier values of bicycles. Earlier values are not needed when messages
+ * are printed unchanged, without filters and without reading the list.
  */
 function isRemembering({ form, resyncPages, where, until, selection }: WatchPlan): boolean {
   const hasFilters = where !== undefined || until !== undefined || selection !== undefined;
@@ -509,7 +501,7 @@ function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefin
   return wanted === undefined || wanted.includes(sender ?? '');
 }
 
-/** Returns the content of a message that is printed unchanged and not interpreted. */
+/** Returns the content of a message that is printed without being interpreted. */
 function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
   return { entry: { type: 'other', envelope, text }, fields: envelope ?? {} };
 }
@@ -535,8 +527,8 @@ function crossed(entry: BicycleEntry, place: Place): BicycleEntry {
 }
 
 /**
- * Returns the time of the event by the service's clock, or undefined when the message contains
- * none.
+ * Returns the time of the event by the service's clock, or undefined when the message contains no
+ * time.
  */
 function eventMsOf(entry: ShownEntry): number | undefined {
   if (entry.type === 'bicycle') return entry.eventMs;

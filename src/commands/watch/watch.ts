@@ -1,5 +1,4 @@
-// Runs `fleet watch`: passes events of the stream to the state machine, and prints or draws its
-// effects.
+// Runs `fleet watch`: passes stream events to the state machine, and prints or draws its effects.
 
 import type { Context } from '../../context.js';
 import {
@@ -21,7 +20,7 @@ import { openWatchReport } from './notices.js';
 import { makePlan, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
-/** The pause between two `tick` events, at which the state machine checks for due work. */
+/** The time between two `tick` events. On each `tick`, the state machine checks for due work. */
 const TICK_MS = 1_000;
 
 /**
@@ -119,5 +118,5 @@ async function remember(
   stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
 }
 
-/** The effects that this module carries out. The shared loop carries out the others. */
+/** The effects that this module carries out. The shared loop carries out all other effects. */
 type OwnEffect = Exclude<WatchEffect, CommonEffect>;

@@ -36,9 +36,11 @@ export interface ConnectionContext {
   clock: Clock;
   /** Secrets that errors must not quote. */
   secrets: Secrets;
-  /** The time limit for connecting and for the headers of the answer together. */
+  /** The total time limit for connecting and receiving the response headers. */
   timeoutMs: number;
-  /** A connection without data for this time is closed. Comments in the stream count as data. */
+  /**
+   * A connection without data for this time is closed. Comments in the stream are treated as data.
+   */
   idleMs: number;
   /**
    * Returns a promise while the consumer has not handled enough events. No more data is read from
@@ -54,7 +56,7 @@ export interface ConnectionOptions extends ConnectionContext {
   headers: Headers;
   /** The id of the last received event, or '' when there is none. */
   lastEventId: string;
-  /** Ends the connection when it is aborted. The reason of the signal becomes the error. */
+  /** Ends the connection when aborted. The signal's reason becomes the error. */
   signal: AbortSignal;
   /** The name of the request in errors: `the service refused SUBJECT`. */
   subject: string;
@@ -98,12 +100,12 @@ class RefusedError extends Error {
 }
 
 /**
- * Larger events are skipped and reported, because a huge event must not delay the others. The data
- * of a bicycle has a few kilobytes.
+ * Larger events are skipped and reported, because a huge event must not delay the others. A
+ * bicycle's data has a size of a few kilobytes.
  */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
-/** The time limit for reading the body of an error answer. */
+/** The time limit for reading the body of an error response. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
 /** Matches a value that is allowed in a header. An event id that does not match is not sent. */
@@ -182,7 +184,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 
 /**
  * Yields the data lines of complete events. Reads further bytes only after the library has
- * processed the last ones and the consumer has room (back-pressure).
+ * processed the previous bytes and the consumer has room (back-pressure).
  */
 async function* readEvents(
   body: Readable,
@@ -244,7 +246,7 @@ async function openStream(
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
     // There is no timeout here. The caller limits the time until the headers arrive, and the body
-    // of a stream may take any time.
+    // of a stream may take any amount of time.
     const answer = await openExchange(network.dispatcherTo(url), {
       method: 'GET',
       url,
@@ -279,9 +281,13 @@ function statusFailure(
 ): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
-    return new FleetError('service', `the service closed ${subject} and asks not to reconnect`, {
-      status,
-    });
+    return new FleetError(
+      'service',
+      `the service closed ${subject} and asked fleet not to reconnect`,
+      {
+        status,
+      },
+    );
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found') return failure.with({ hint: TOPIC_HINT });

@@ -69,13 +69,13 @@ export interface Lost extends Happened {
   readonly downMs: number;
   /**
    * The number of consecutive failures, including this one. A connection that lasts some seconds
-   * resets it.
+   * resets the number.
    */
   readonly attempt: number;
   readonly retryInMs: number;
   /**
-   * The pause that the service requested with `retry:` or `Retry-After`. Set only when fleet does
-   * not wait that long.
+   * The pause that the service requested with `retry:` or `Retry-After`. Set only when fleet waits
+   * for a shorter time.
    */
   readonly cappedFromMs?: number;
 }
@@ -99,7 +99,7 @@ export interface Gap extends Happened {
    */
   readonly replayed: boolean;
   /**
-   * The number of events that are certainly lost: too large, not parsable, or cut off and not
+   * The number of events that are definitely lost: too large, not parsable, or cut off and not
    * resent.
    */
   readonly droppedEvents: number;
@@ -123,8 +123,8 @@ export function eventGap(
 }
 
 /**
- * Asks consumers to compare their data with the service. It follows when the connection is open
- * again and the service had time to resend missed events.
+ * Asks consumers to compare their data with the service. Emitted when the connection is open again
+ * and the service has had time to resend missed events.
  */
 export interface Resync extends Happened {
   readonly type: 'resync';

@@ -7,17 +7,14 @@
 // field. It also drops unfinished events and events above the size limit.
 //
 // The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The work per byte does not
-// depend on the size of the chunks. Texts are decoded as latin1, so their length is their number of
+// depend on the size of the chunks. Text is decoded as latin1, so its length equals its number of
 // bytes.
 
-/**
- * The position in a stream, and the other facts about a stream that are not part of the data of an
- * event.
- */
+/** The position in a stream, and other stream information that is not part of an event's data. */
 export interface StreamPosition {
   /** The id of the last complete event, as latin1; '' when no event had an id. */
   lastEventId: string;
-  /** The id of the first event with an id on this connection. */
+  /** The first event id that was received on this connection. */
   firstId: string | undefined;
   /** The value of the last `retry:` line in milliseconds. */
   retryMs: number | undefined;
@@ -71,7 +68,7 @@ export function filterEvents(
   };
 
   /**
-   * Handles a complete line. Returns the data of the event when this line ends it, otherwise ''.
+   * Handles a complete line. Returns the event data when this line ends the event, otherwise ''.
    */
   const endLine = (line: string): string => {
     if (line === '\n') return endEvent();
@@ -94,7 +91,7 @@ export function filterEvents(
     return '';
   };
 
-  /** Handles a part of a line. Returns the event when the part ends it, otherwise ''. */
+  /** Handles a part of a line. Returns the event when this part ends the event, otherwise ''. */
   const hold = (piece: string): string => {
     if (lineBytes === 0) isComment = piece.startsWith(':');
     lineBytes += piece.length;
@@ -155,12 +152,12 @@ function fieldValue(line: string, name: string): string {
 }
 
 /**
- * Returns a decoder that replaces all line ends by LF. "Lines are separated by CRLF, LF or CR." A
- * CR is replaced at once: waiting for a possible LF would delay the event.
+ * Returns a decoder that replaces all line endings with LF. "Lines are separated by CRLF, LF or
+ * CR." A CR is replaced immediately, because waiting for a possible LF would delay the event.
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
-  /** The beginning of a byte order mark, until the next chunk shows whether it is one. */
+  /** The possible beginning of a byte order mark. It is kept until the next chunk arrives. */
   let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {

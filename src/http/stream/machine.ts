@@ -28,12 +28,12 @@ interface Outage {
 }
 
 /**
- * A connection that lasts at least this long resets the number of failures, so that pauses are
+ * A connection that lasts at least this long resets the failure count, so that the next pauses are
  * short again.
  */
 const STEADY_MS = 5_000;
 /**
- * After connections of at least this total length, 401, 403 and 404 are retried for
+ * After connections with at least this total duration, 401, 403 and 404 are retried for
  * REFUSED_AGAIN_MS. A deployment or a token renewal can cause them.
  */
 const HEALTHY_MS = 60_000;
@@ -69,12 +69,15 @@ export class TopicMachine {
    */
   #outage: Outage | undefined;
   /**
-   * The start of the time whose changes may be missing. The next resync must find these changes.
+   * The start of the period for which changes may be missing. The next resync must find these
+   * changes.
    */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
-  /** Creates the state machine of a topic. `emit` receives each event. The last one is `closed`. */
+  /**
+   * Creates the state machine of a topic. `emit` receives each event. The last event is `closed`.
+   */
   constructor(topic: string, clock: Clock, emit: (event: StreamEvent) => void) {
     this.#topic = topic;
     this.#clock = clock;
@@ -82,7 +85,7 @@ export class TopicMachine {
     this.#downSinceMs = clock.monotonicMs();
   }
 
-  /** Cancels the timer of the next resync. */
+  /** Cancels the timer for the next resync. */
   stop() {
     this.#cancelResync();
   }
@@ -162,8 +165,8 @@ export class TopicMachine {
    * when the topic is closed permanently.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // The service may answer an old event id with a 4xx. Another attempt without the id shows
-    // whether the id is the cause.
+    // The service may answer an old event id with a 4xx. A retry without the id shows whether the
+    // id is the cause.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -212,8 +215,8 @@ export class TopicMachine {
 
   /** Whether no later attempt can succeed. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // When fleet starts, a missing token file is a wrong setting. Later, the file may be missing
-    // for a moment while another process writes it.
+    // When fleet starts, a missing token file indicates a wrong setting. Later, the file may be
+    // missing for a moment while another process writes it.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;

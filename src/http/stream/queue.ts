@@ -3,8 +3,7 @@
 export type Queue<T> = ReturnType<typeof openQueue<T>>;
 
 /**
- * The maximum size of the queue. It is large enough for a fast consumer, and still needs little
- * memory.
+ * The maximum size of the queue. It is large enough for a fast consumer, but needs little memory.
  */
 const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
 
@@ -38,8 +37,8 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       return new Promise((resolve) => waiting.push(resolve));
     },
     /**
-     * Resolves when the queue is full or closed. A consumer that collects items for a batch stops
-     * waiting for more items then.
+     * Resolves when the queue is full or closed. A consumer that collects items for a batch then
+     * stops waiting for more.
      */
     filled(): Promise<void> {
       if (isFilled()) return Promise.resolve();

@@ -1,4 +1,4 @@
-// The text of one value in a csv or tsv file, and the comparison of such a text with a value.
+// The text of one value in a csv or tsv file, and the comparison of this text with a value.
 
 import { writtenNumber } from '../../json/exact.js';
 import { cleanCell } from '../clean.js';
@@ -6,18 +6,18 @@ import { isJsonNumber, textOf } from '../values.js';
 import { LONGEST_CELL_CHARACTERS, xlsxCellText } from './xlsx-cell.js';
 
 /**
- * Returns the text of a value in a file. Null and missing values are empty, objects are compact
- * JSON, and numbers have the digits that the service sent. Line breaks and tabs are kept; other
- * control characters are replaced as in tables.
+ * Returns a value as text for a file. Null and missing values are empty, objects are compact JSON,
+ * and numbers have the digits that the service sent. Line breaks and tabs are kept; other control
+ * characters are replaced as in tables.
  */
 export function cellText(value: unknown): string {
   return cleanCell(textOf(value) ?? '');
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, as `--excel`
- * does. A text that already begins with such an apostrophe gets a second one, so that an import can
- * tell the two apart.
+ * Puts an apostrophe before text that a spreadsheet would evaluate as a formula, as `--excel` does.
+ * Text that already starts with this apostrophe gets a second one, so that an import can
+ * distinguish them.
  */
 export function guardFormula(text: string): string {
   return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -26,7 +26,7 @@ export function guardFormula(text: string): string {
 /**
  * Whether a cell of an exported file (csv, tsv or xlsx, with or without `--excel`) contains the
  * same value as the service. Numbers with a decimal point are compared as numbers. CR is ignored in
- * line ends, because spreadsheets change them.
+ * line endings, because spreadsheets change them.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';
@@ -36,7 +36,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;
-  // A cell of a workbook contains only the beginning of a very long text.
+  // A workbook cell contains only the start of a very long string.
   return (
     cell.length > SHORTEST_CUT_CELL_CHARACTERS &&
     cell.length < exported.length &&
@@ -44,7 +44,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   );
 }
 
-/** Texts of at most this length are never cut in a workbook. */
+/** Strings up to this length are never truncated in a workbook. */
 const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {
@@ -52,8 +52,8 @@ function withoutCarriageReturns(text: string): string {
 }
 
 /**
- * Whether two texts are the same number. `100.0` equals `100`. Digits beyond the precision of a
- * double are compared too.
+ * Whether two strings represent the same number. `100.0` equals `100`. Digits beyond the precision
+ * of a double are also compared.
  */
 export function isSameNumber(one: string, other: string): boolean {
   if (one === other) return true;
@@ -62,8 +62,8 @@ export function isSameNumber(one: string, other: string): boolean {
 }
 
 /**
- * Returns one text for all spellings of a number: its sign, its digits without zeros at either end,
- * and a power of ten.
+ * Returns the same string for all notations of a number: its sign, its digits without zeros at
+ * either end, and a power of ten.
  */
 function normalizeNumber(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');

@@ -80,7 +80,7 @@ export function firstSegment(path: string): string {
 
 /**
  * Returns the columns of `--columns`. Looks up each word in this order: a documented field, or a
- * path that begins with one; a header of the table in any case; a field in another case; and a
+ * path that begins with one; a table header, ignoring case; a field name, ignoring case; and a
  * field that only the service knows. On a narrow terminal the last columns are dropped first.
  */
 function pickColumns<T>(
@@ -90,7 +90,7 @@ function pickColumns<T>(
   const doubtful: string[] = [];
   const wanted = words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
   if (wanted.length === 0)
-    throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
+    throw usageError('--columns needs at least one column', `columns: ${shape.fields.join(', ')}`);
   const columns = wanted.map((word, index): Column<T> => {
     const keep = wanted.length - index;
     const lower = word.toLowerCase();
@@ -155,8 +155,8 @@ export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Col
 }
 
 /**
- * Returns the columns of a file: the documented fields, or the fields of the values, starting with
- * the documented ones.
+ * Returns the columns of a file: the documented fields, or the fields of the values with the
+ * documented fields first.
  */
 function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   const { fields, areFieldsOpen } = shape;
@@ -180,7 +180,7 @@ interface FileCells<T> {
 /**
  * Returns the columns of a file and a function that reads the cells of a row. The columns are
  * chosen when the first values arrive. Missing values are null. The columns of `further` come after
- * the fields, and are left out with `--columns`.
+ * the fields, and are omitted with `--columns`.
  */
 export function openFileCells<T>(
   shape: Shape<T>,

@@ -1,4 +1,5 @@
-// Values separated by commas or tabs, quoted as RFC 4180 says, for spreadsheets, databases and awk.
+// Values separated by commas or tabs, quoted according to RFC 4180, for spreadsheets, databases and
+// awk.
 
 import { exactValue, writtenNumber } from '../../json/exact.js';
 import { clean } from '../clean.js';
@@ -12,8 +13,8 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  * documented field or the fields of `--columns`. Null and missing values are empty, objects are
  * compact JSON, numbers are unchanged, and times are ISO 8601. In a file or a pipe, line breaks and
  * tabs are kept inside a quoted cell (RFC 4180); on a terminal they are replaced. Records end in
- * LF, because `cut`, `awk` and `sort` do not accept CR. A text such as `=1+1` is unchanged without
- * `--excel`.
+ * LF, because `cut`, `awk` and `sort` do not accept CR. Without `--excel`, text such as `=1+1` is
+ * unchanged.
  */
 export function openCsv<T>(
   shape: Shape<T>,

@@ -6,7 +6,7 @@ export interface ExcelLocale {
   decimal: '.' | ',';
 }
 
-/** Regions with semicolons between values and decimal points in numbers. */
+/** Regions that use semicolons between values and decimal points in numbers. */
 const SEMICOLON_AND_POINT_REGIONS = ['CH', 'LI'];
 
 const POINT: ExcelLocale = { separator: ',', decimal: '.' };

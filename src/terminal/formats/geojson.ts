@@ -8,7 +8,7 @@ import { countNoun, type Renderer, type Shape } from './renderer.js';
 /**
  * Writes a FeatureCollection with one feature on each line: longitude before latitude (RFC 7946,
  * 3.1.1), all other fields as properties, and the uuid as id (3.2). Items without a position are
- * left out and counted. Throws (exit 2) for a resource that never has a position.
+ * skipped and counted. Throws (exit 2) for a resource that never has a position.
  */
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   const { position, geometry } = shape;

@@ -1,5 +1,5 @@
-// JSON as an array or object, and JSON lines. The service's text is copied, not parsed and written
-// again.
+// JSON as an array or object, and JSON lines. The service's JSON is copied without being parsed and
+// rewritten.
 
 import { indent, squeeze } from '../../json/text.js';
 import { escapeJson } from '../clean.js';

@@ -30,7 +30,7 @@ export interface Shape<T> {
   sheetName?: string | undefined;
   /** The documented fields, in order. When it is empty, the fields of the first batch are used. */
   fields: readonly string[];
-  /** Returns the position in degrees, or undefined without one. */
+  /** Returns the position in degrees, or undefined when there is no position. */
   position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
@@ -39,13 +39,13 @@ export interface Shape<T> {
    * documented fields come first.
    */
   areFieldsOpen?: boolean;
-  /** The fields with the position. GeoJSON does not repeat them as properties. */
+  /** The fields that contain the position. GeoJSON does not repeat them as properties. */
   positionFields?: readonly string[];
-  /** Whether the result is one object instead of a list, such as a creation or a status. */
+  /** Whether the result is one object instead of a list, such as a created bicycle or a status. */
   single?: boolean;
   /**
    * Whether the rows are a short report, such as settings. Long cells are then wrapped instead of
-   * cut.
+   * truncated.
    */
   isReport?: boolean;
 }
@@ -59,7 +59,8 @@ export interface Renderer<T> {
   rows(rows: readonly ListedItem<T>[]): string;
   end?(): string;
   /**
-   * Returns the bytes of a file that can be made only when all rows are known, such as a workbook.
+   * Returns the bytes of a file that can be created only when all rows are known, such as a
+   * workbook.
    */
   finish?(): Promise<Buffer>;
   /** Returns notices about content that is missing from the output, one line each. */
@@ -67,13 +68,13 @@ export interface Renderer<T> {
 }
 
 export interface RendererOptions {
-  /** The fields of `--columns`, as paths with dots, or as headers of the table in any case. */
+  /** The fields of `--columns`, as dotted paths, or as table headers in any letter case. */
   columns?: readonly string[] | undefined;
   /** Whether nothing is shortened, as with `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
   /**
-   * The locale of a csv file for Excel. The file then has a byte order mark, the separator and
-   * decimal sign of the locale, and apostrophes before formulas.
+   * The locale of a csv file for Excel. The file then has a byte order mark, the locale's separator
+   * and decimal sign, and apostrophes before formulas.
    */
   excel?: ExcelLocale | undefined;
   /** Whether tables and files have a header. */

@@ -2,8 +2,8 @@
 // wider than the terminal.
 //
 // Right-to-left text keeps its place because cells are padded by their width. A terminal that
-// reorders text may swap such a text with a number in the next column. Marks that prevent this are
-// invisible characters, and users would copy them from the screen, so they are not written.
+// reorders text may swap right-to-left text with a number in the next column. Invisible marks could
+// prevent this, but users would copy them from the screen, so they are not used.
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf, wrap } from '../cells.js';
@@ -21,8 +21,8 @@ import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Opens a table. For people it fits the terminal. Programs get the same columns, and their cells
- * are not cut.
+ * Opens a table. For people, the table fits the terminal. Programs get the same columns without
+ * truncated cells.
  */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, now, isWhole = false, hasHeader = true } = tools;
@@ -48,7 +48,9 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     return `${drawn.join(' '.repeat(GAP_COLUMNS))}\n`;
   }
 
-  /** Chooses the columns and their widths by the first rows. Returns the line with the headers. */
+  /**
+   * Chooses the columns and their widths from the first rows. Returns the line with the headers.
+   */
   function begin(values: readonly T[]): string {
     const columns = columnsOf(values);
     const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
@@ -74,7 +76,8 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       }
       return text;
     },
-    // When there are no rows, returns only the header. It is printed for programs, not for people.
+    // When there are no rows, returns only the header. The header is printed for programs, not for
+    // people.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
     notices: () =>
       hidden.length === 0

@@ -12,16 +12,16 @@ export type XlsxCell =
   | { readonly kind: 'empty' }
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'boolean'; readonly value: boolean }
-  /** The milliseconds since 1970 of the local time, as if that time were UTC. */
+  /** The local time in milliseconds since 1970, treated as if it were UTC. */
   | { readonly kind: 'time'; readonly localMs: number }
-  /** A link: a text that opens a web address when the user clicks it. */
+  /** A link: text that opens a URL when the user clicks it. */
   | { readonly kind: 'link'; readonly url: string; readonly text: string }
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** Whether the text was cut, because a cell cannot hold all of it. */
+      /** Whether the text was truncated because it does not fit into a cell. */
       readonly isCut: boolean;
-      /** Whether the value is a number that Excel cannot store, so that it became a text. */
+      /** Whether the value is a number that Excel cannot store, so it was converted to a string. */
       readonly isNumber: boolean;
     };
 
@@ -31,7 +31,10 @@ export const LONGEST_CELL_CHARACTERS = 32_767;
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
-/** A longer text is never converted to a number. Every double with all its digits is shorter. */
+/**
+ * Longer strings are never converted to numbers, because every double with all its digits is
+ * shorter.
+ */
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
@@ -39,8 +42,8 @@ const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
 const EMPTY: XlsxCell = { kind: 'empty' };
 
 /**
- * Returns the cell for the value of a field. A number becomes a text when a double cannot hold it
- * exactly. A time becomes a local time when the name of the field says that it contains times.
+ * Returns the cell for a field's value. A number becomes a string when a double cannot hold it
+ * exactly. A time becomes a local time when the field's name says that the field contains times.
  */
 export function xlsxCellOf(value: unknown, field: string, timezone: string): XlsxCell {
   if (value === null || value === undefined || value === '') return EMPTY;
@@ -55,10 +58,10 @@ export function xlsxCellOf(value: unknown, field: string, timezone: string): Xls
   return textCell(cleanCell(textOf(value) ?? ''), false);
 }
 
-/** Excel refuses a longer text inside a formula. */
+/** Excel refuses longer strings in a formula. */
 const LONGEST_LINK_CHARACTERS = 255;
 
-/** Returns the cell of a web address: a link with a short text, or the address as a text. */
+/** Returns the cell for a URL: a link with a short text, or the URL as plain text. */
 export function linkCellOf(value: unknown): XlsxCell {
   if (typeof value !== 'string' || value === '') return EMPTY;
   if (value.length > LONGEST_LINK_CHARACTERS) return textCell(cleanCell(value), false);
@@ -71,8 +74,8 @@ function textCell(text: string, isNumber: boolean): XlsxCell {
 }
 
 /**
- * Returns the text that `readWorkbook` returns for a value after it was written into a workbook;
- * null for an empty cell. Times have the form `2026-03-01T08:30:00` in the time zone.
+ * Returns the text that `readWorkbook` returns for a value after it was written into a workbook; or
+ * null for an empty cell. Times have the format `2026-03-01T08:30:00` in the time zone.
  */
 export function xlsxCellText(value: unknown, field: string, timezone: string): string | null {
   const cell = xlsxCellOf(value, field, timezone);
@@ -98,8 +101,8 @@ export function timeHeader(field: string, timezone: string): string {
 }
 
 /**
- * Splits a header that `timeHeader` wrote into a field and a time zone. Any other header is the
- * name of a field.
+ * Splits a header that `timeHeader` wrote into a field and a time zone. Any other header is treated
+ * as a field name.
  */
 export function splitTimeHeader(header: string): { field: string; timezone: string | undefined } {
   const start = header.lastIndexOf(' (');
@@ -147,8 +150,8 @@ function cutText(text: string): string {
 }
 
 /**
- * Returns the local time of a value with a date and a time of day. Returns undefined for other
- * values and for years that Excel does not support.
+ * Returns the local time of a value that contains a date and a time of day. Returns undefined for
+ * any other value, and for years that Excel does not support.
  */
 function localTimeOf(value: unknown, timezone: string): number | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}[T ]/i.test(value)) return undefined;

@@ -18,13 +18,13 @@ export interface SheetChart {
   readonly categoryColumn: number;
   readonly series: readonly { readonly name: string; readonly column: number }[];
   /**
-   * Hatched bars for the times without data. Their values are stored in the chart itself, because
-   * no column of the sheet contains them.
+   * Hatched bars for times without data. The chart itself stores their values, because no column of
+   * the sheet contains them.
    */
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }
 
-/** The ranges of cells from which the chart reads its values. */
+/** The cell ranges from which the chart reads its values. */
 export interface ChartPlace {
   readonly sheetName: string;
   readonly columnCount: number;
@@ -46,7 +46,7 @@ export function drawingXml({ columnCount }: ChartPlace): string {
   ].join('');
 }
 
-/** Returns the chart. Its bars refer to the cells, so that they follow changes. */
+/** Returns the chart. Its bars refer to the cells, so that the chart reflects changes to them. */
 export function chartXml(chart: SheetChart, place: ChartPlace): string {
   const name = `'${place.sheetName.replaceAll("'", "''")}'`;
   const rangeOf = (column: number) => {

@@ -1,4 +1,4 @@
-// The letters of the columns of a sheet.
+// The column letters of a sheet.
 
 /** Returns the letters of a column, counted from 1: A, B, …, Z, AA. */
 export function columnLetters(column: number): string {

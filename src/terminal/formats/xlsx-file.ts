@@ -39,7 +39,7 @@ const CELL_STYLES = [
 
 export interface SheetLayout {
   readonly name: string;
-  /** The texts of the header; undefined for a sheet without a header. */
+  /** The header cells; undefined for a sheet without a header. */
   readonly header: readonly string[] | undefined;
   /** The width of each column in characters. */
   readonly columnWidths: readonly number[];
@@ -48,18 +48,18 @@ export interface SheetLayout {
 }
 
 /**
- * The compressed XML of rows. It is kept until the end: the file must contain the widths of the
- * columns before the rows, and they are known only after the last row.
+ * The compressed XML of rows. It is kept until the end, because the column widths must precede the
+ * rows in the file, but are known only after the last row.
  */
 export type PackedRows = Uint8Array;
 
-/** Writes rows as XML. `firstRow` is the number of the first row, counted from 1. */
+/** Writes rows as XML. `firstRow` is the first row's number, counted from 1. */
 export function packRows(rows: readonly (readonly XlsxCell[])[], firstRow: number): PackedRows {
   const xml = rows.map((cells, index) => rowXml(cells, firstRow + index)).join('');
   return deflateRawSync(xml, { level: 1 });
 }
 
-/** Makes a file with one sheet from the layout and the rows. */
+/** Creates a file with one sheet from the layout and the rows. */
 export function writeXlsx(layout: SheetLayout, packedRows: readonly PackedRows[]): Promise<Buffer> {
   return writeXlsxSheets([{ layout, packedRows }]);
 }
@@ -72,7 +72,7 @@ interface WorkbookSheet {
   readonly chart?: SheetChart;
 }
 
-/** Makes a file with several sheets. No two sheets may have the same name. */
+/** Creates a file with several sheets. Each sheet must have a unique name. */
 export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise<Buffer> {
   const { strToU8, Zip, ZipDeflate } = await import('fflate');
   const file: Uint8Array[] = [];
@@ -141,7 +141,7 @@ function sheetStart({ header, columnWidths }: SheetLayout, isSelected: boolean):
   return `<worksheet xmlns="${MAIN}"><sheetViews><sheetView${selected} workbookViewId="0">${header === undefined ? '' : pane}</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>${cols}<sheetData>`;
 }
 
-/** Without `ignoredErrors` Excel offers to turn texts such as `00123` into numbers. */
+/** Without `ignoredErrors` Excel offers to turn strings such as `00123` into numbers. */
 function sheetEnd(layout: SheetLayout, hasChart: boolean): string {
   const range = filterRange(layout, (part) => part);
   const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
@@ -154,7 +154,7 @@ function sheetEnd(layout: SheetLayout, hasChart: boolean): string {
   return `</sheetData>${filter}${ignored}${drawing}</worksheet>`;
 }
 
-/** The cells that the filter of the header covers: `A1:D31`; undefined without a header. */
+/** The cell range of the header's filter, such as `A1:D31`; undefined without a header. */
 function filterRange(
   { header, rowCount }: SheetLayout,
   fix: (part: string) => string,
@@ -199,7 +199,7 @@ function linkXml(reference: string, { url, text }: XlsxCell & { kind: 'link' }):
   return `<c r="${reference}" s="${STYLE.link}" t="str"><f>${escapeMarkup(formula)}</f><v>${escapeMarkup(text)}</v></c>`;
 }
 
-/** Returns a text as it is written inside a formula. */
+/** Returns a string in the form used inside a formula. */
 function formulaText(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
@@ -246,7 +246,7 @@ function chartParts(sheets: readonly WorkbookSheet[]): Record<string, string> {
   return parts;
 }
 
-/** Returns the XML that declares the content types of the parts for charts. */
+/** Returns the XML that declares the content types of the chart parts. */
 function chartOverrides(names: readonly string[]): string[] {
   const types: { readonly [folder: string]: string } = {
     drawings: 'drawing',
@@ -298,7 +298,7 @@ function filterName(layout: SheetLayout, index: number): string {
   return `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">'${name}'!${range}</definedName>`;
 }
 
-/** Excel refuses some characters in the name of a sheet, and names with more than 31 characters. */
+/** Excel refuses sheet names that contain certain characters or more than 31 characters. */
 function sheetName(name: string): string {
   const allowed = name.replace(/[[\]:*?/\\]/g, ' ').replace(/^'+|'+$/g, '');
   return allowed.slice(0, LONGEST_SHEET_NAME).trim() || 'Sheet1';

@@ -1,5 +1,5 @@
-// Renders rows as a workbook with one sheet. Numbers, times and booleans become cells of their
-// type, and texts become text cells.
+// Renders rows as a workbook with one sheet. Numbers, times and booleans become cells of the
+// matching type, and strings become text cells.
 
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
@@ -23,7 +23,7 @@ const NARROWEST_COLUMN = 6;
 const WIDEST_COLUMN = 60;
 const TIME_WIDTH = 19;
 /**
- * The maximum length of a text that is measured. The column of a longer text has the maximum width.
+ * The maximum length of text that is measured. A column with longer text gets the maximum width.
  */
 const MEASURED_CHARACTERS = 500;
 /** The width of the filter button in a header. */
@@ -31,7 +31,7 @@ const FILTER_WIDTH = 3;
 const MARGIN_WIDTH = 2;
 const SHOWN_CELLS = 10;
 
-/** Collects the rows and makes the file at the end, when the widths of the columns are known. */
+/** Collects the rows and creates the file at the end, when the column widths are known. */
 export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { hasHeader = true, timezone = machineTimezone() } = tools;
   const cellsOf = openFileCells(shape, tools, shape.furtherColumns);
@@ -63,7 +63,10 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       packed.push(packRows(rows, firstRow + rowCount));
       rowCount += rows.length;
       if (rowCount >= MOST_ROWS)
-        throw usageError('a sheet can contain at most 1,048,575 rows', 'use -o csv, or filter');
+        throw usageError(
+          'a sheet can contain at most 1,048,575 rows',
+          'use -o csv, or filter the rows',
+        );
       return '';
     },
     finish() {
@@ -118,7 +121,7 @@ function cellWidth(cell: XlsxCell): number {
   return Math.max(...lines.map(widthOf));
 }
 
-/** Counts the cells that lost a part of their value or show the value in another form. */
+/** Counts the cells whose value was truncated or is shown in a different form. */
 class LossList {
   #numberCount = 0;
   readonly #numberFields = new Set<string>();

@@ -12,8 +12,8 @@ import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /**
- * Returns the escape of a character in a double-quoted YAML text. Unlike JSON, YAML has a single
- * escape for a character above U+FFFF (YAML 1.2, 5.7).
+ * Returns the escape sequence for a character in a double-quoted YAML string. Unlike JSON, YAML has
+ * a single escape sequence for a character above U+FFFF (YAML 1.2, 5.7).
  */
 function yamlEscape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -38,8 +38,8 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     stringify(isList ? values : values[0], {
       version: '1.2',
       compat: 'yaml-1.1',
-      // Texts are not wrapped, and equal objects are not written as aliases, so that each item can
-      // be read alone.
+      // Strings are not wrapped, and equal objects are not written as aliases, so that each item
+      // can be read on its own.
       lineWidth: 0,
       aliasDuplicateObjects: false,
       customTags: (tags) => [
@@ -53,7 +53,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
         {
           tag: 'tag:yaml.org,2002:str',
           default: true,
-          // The text `=` must be quoted, because YAML 1.1 reads it as a value of a special type.
+          // The string `=` must be quoted, because YAML 1.1 reads it as a special type.
           identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
           // Control characters, quotes and backslashes can be escaped as in JSON, because these
@@ -77,7 +77,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
 }
 
 /**
- * A value of a YAML document, with its line number, counted from 1. Maps and lists contain such
+ * A value of a YAML document, with its line number, counted from 1. Maps and lists contain these
  * values.
  */
 export interface LinedValue {
@@ -88,7 +88,7 @@ export type LinedMap = ReadonlyMap<string, LinedValue>;
 
 /**
  * Reads one YAML 1.2 document, or JSON, with the line of each value. Throws an Error with the line
- * for broken YAML and for aliases.
+ * number for invalid YAML and for aliases.
  */
 export async function readYamlWithLines(text: string): Promise<LinedValue> {
   const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml');
@@ -116,12 +116,12 @@ export async function readYamlWithLines(text: string): Promise<LinedValue> {
   return read(document.contents, 0);
 }
 
-/** Collections with deeper nesting are refused, as in JSON (promise 6). */
+/** Collections that are nested more deeply are refused, as in JSON (promise 6). */
 const DEPTH_LIMIT = 500;
 
 /**
- * Returns the value of a number that is written in a form that only YAML allows: `007`, `0x1F`,
- * `+5`, `.5`. Infinity and NaN, which JSON does not have, become texts.
+ * Returns the value of a number in a notation that only YAML allows: `007`, `0x1F`, `+5`, `.5`.
+ * Infinity and NaN, which JSON does not support, become strings.
  */
 function readSpelledNumber(source: string, value: number): unknown {
   if (!Number.isFinite(value)) return source;
@@ -133,9 +133,9 @@ function readSpelledNumber(source: string, value: number): unknown {
 }
 
 /**
- * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`, and their spelling
- * (`spellingOf`). Texts that fleet quoted become the same texts again. Throws an Error with the
- * reason for broken YAML, for aliases, and for a value that is not a sequence.
+ * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`, and their notation
+ * (`spellingOf`). Strings that fleet quoted are restored exactly. Throws an Error with the reason
+ * for invalid YAML, for aliases, and for a value that is not a sequence.
  */
 export async function readYamlSequence(text: string): Promise<unknown[]> {
   const { isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');

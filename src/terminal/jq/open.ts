@@ -1,4 +1,5 @@
-// `--jq`: jq, compiled to WebAssembly, in a thread that can be stopped. Only this file starts it.
+// `--jq`: runs jq, compiled to WebAssembly, in a thread that can be stopped. Only this file starts
+// jq.
 
 import { randomUUID } from 'node:crypto';
 import { type FleetError, usageError } from '../../errors.js';
@@ -24,8 +25,8 @@ export interface JqOptions {
 }
 
 /**
- * The limit for the output of one item. A batch has a lower limit at first. If the output exceeds
- * it, the items of the batch are run one by one.
+ * The output limit for one item. A batch initially has a lower limit. If the output exceeds the
+ * lower limit, the batch's items are run individually.
  */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
@@ -35,18 +36,18 @@ const BATCH = { characters: 2 ** 20 };
 const QUOTED_CHARACTERS = 200;
 
 /**
- * Matches a jq program that handles the items of an array one by one (`.[] | …`). Does not match an
- * update such as `.[] |= …`.
+ * Matches a jq program that processes the items of an array individually (`.[] | …`). Does not
+ * match an update such as `.[] |= …`.
  */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
 /**
- * Matches the functions of jq that begin with `input` or `halt`. A program that calls one of them
+ * Matches the jq functions that start with `input` or `halt`. A program that calls one of them
  * needs a separate run for each input.
  */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
 /**
- * The prefix of jq's error messages. It is removed, because the path in it is not a file of the
+ * The prefix of jq's error messages. The prefix is removed, because its path is not a file of the
  * user.
  */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
@@ -85,7 +86,7 @@ type Ask = (
 ) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
-  /** A separator. jq prints it as a line after the results of each item. */
+  /** The separator line that jq prints after the results of each item. */
   const mark = JSON.stringify(randomUUID());
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {
@@ -96,8 +97,8 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
   }
 
   /**
-   * Runs jq for all items at once. Runs it for one item after the other when the first run fails
-   * because of an error, too much output, or a program that reads more than its item.
+   * Runs jq once for all items. If this fails because of an error, too much output, or a program
+   * that reads beyond its item, runs jq for each item separately.
    */
   async function runBatch(
     items: readonly string[],
@@ -160,7 +161,7 @@ function errorOf(reply: Reply, item: string): FleetError | undefined {
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
-  // The user's jq program chooses the text of `halt_error`, so the text can contain anything.
+  // The user's jq program sets the text of `halt_error`, so the text can contain anything.
   const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
     line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
   );

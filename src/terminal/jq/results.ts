@@ -5,8 +5,8 @@ import type { FleetError } from '../../errors.js';
 /** The result of one item. */
 export interface JqResult {
   /**
-   * The results, one on each line. Strings are printed without quotes. When there is an error,
-   * these are the results before it.
+   * The results, one per line. Strings are printed without quotes. When there is an error, these
+   * are the results before it.
    */
   text: string;
   /** jq's message as a usage error. Its hint shows the beginning of the item. */
@@ -14,9 +14,9 @@ export interface JqResult {
 }
 
 /**
- * Runs the program for JSON texts. Each run gets one text, so jq's `input` finds no second one. jq
- * is stopped half a second after the signal is aborted, and the run rejects with the signal's
- * reason.
+ * Runs the program on JSON values. Each run gets a single value, so jq's `input` does not find
+ * another value. jq is stopped half a second after the signal is aborted, and the run rejects with
+ * the signal's reason.
  */
 export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
@@ -30,9 +30,9 @@ export interface Jq {
    */
   readonly run: JqRun;
   /**
-   * Works like `run` for the items of an array, without the whole array in memory. A program that
-   * begins with `.[] |` needs only one item at a time. Undefined when the program needs the whole
-   * array.
+   * Works like `run` on the items of an array, but does not keep the whole array in memory. A
+   * program that begins with `.[] |` needs only one item at a time. Undefined when the program
+   * needs the whole array.
    */
   readonly runItems: JqRun | undefined;
   /** Stops jq. The promise of a run in progress is then never settled. */
@@ -41,7 +41,7 @@ export interface Jq {
 
 /**
  * Writes the results in order, then throws the first error. Results before the item that failed are
- * printed, and later ones are not.
+ * printed, and later results are not.
  */
 export async function writeResults(
   results: readonly JqResult[],

@@ -1,4 +1,4 @@
-// The thread that runs jq. It handles one run at a time, and is ended when a run does not end.
+// The thread that runs jq. It handles one run at a time, and is terminated when a run does not end.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -6,7 +6,9 @@ import { FleetError, reasonOf } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
 import { BUN_VERSION, distPath } from '../../system/program-files.js';
 
-/** How long jq may continue after the signal, so that the results that it has found are printed. */
+/**
+ * How long jq may continue after the signal, so that it can print the results that it has found.
+ */
 const GRACE_MS = 500;
 
 /**
@@ -37,8 +39,8 @@ export function openThread(clock: Clock) {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    // Bun cannot terminate a worker while WebAssembly runs in a loop, and the program would wait
-    // for the worker at its exit. With `unref`, the worker ends together with the program.
+    // Bun cannot terminate a worker while WebAssembly runs in a loop, so the program would wait for
+    // the worker before it exits. With `unref`, the worker ends together with the program.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }
@@ -74,8 +76,8 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // If the signal has stopped the previous run, a run with the same signal that waited for it
-      // is rejected at once. Stopping each of these runs would take half a second.
+      // If the signal stopped the previous run, rejects waiting runs with the same signal
+      // immediately. Stopping each of them would take half a second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });

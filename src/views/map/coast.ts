@@ -10,7 +10,7 @@ export type Coast = readonly Float64Array[];
 
 /**
  * The 1:110m coastline has errors of a few kilometres. The map therefore hides the coast when a
- * column of the terminal is narrower than this many metres.
+ * terminal column covers fewer metres than this.
  */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
@@ -21,8 +21,8 @@ export const LEAST_METRES_A_COLUMN = 3_000;
 const SOUTHERN_LAND = -6_000;
 
 /**
- * Reads the outlines in the file that the build wrote. Each point is longitude and latitude in
- * hundredths of a degree, as the difference from the previous point.
+ * Reads the outlines from the file that the build generates. Each point is a longitude and a
+ * latitude in hundredths of a degree, relative to the previous point.
  */
 export function readCoast(rings: readonly (readonly number[])[]): Coast {
   return rings.map((ring) => {

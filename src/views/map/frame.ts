@@ -1,4 +1,4 @@
-// A terminal map while it is being drawn: its cells, and which of them must not be overwritten.
+// A terminal map while it is being drawn: its cells, and which cells must not be overwritten.
 
 import type { Graticule } from '../../globe/graticule.js';
 import type { Extent, Point, View } from '../../globe/projection.js';
@@ -57,7 +57,7 @@ export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to:
   return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);
 }
 
-/** Writes a text, and marks its cells so that nothing overwrites it. */
+/** Writes text, and marks its cells so that nothing overwrites the text. */
 export function occupy(
   { canvas, isBusy }: Frame,
   row: number,

@@ -1,4 +1,4 @@
-// The keys of the map of `--live`: move, zoom, select, open. No I/O.
+// The keys of the `--live` map: move, zoom, select, open. Does no I/O.
 
 import {
   boundView,
@@ -25,9 +25,7 @@ export interface MapTarget {
   readonly points: readonly Point[];
 }
 
-/**
- * The frame on the screen. When the user presses a key, the key acts on the content of this frame.
- */
+/** The frame on the screen. Key presses act on the contents of this frame. */
 export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;
@@ -45,9 +43,7 @@ export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 /** An arrow key moves the view by this share of its size. The key `+` zooms by the second value. */
 const STEP = 0.25;
 const ZOOM = 2;
-/**
- * Enter does not zoom into a cluster when this would spread its bicycles by less than this factor.
- */
+/** Enter zooms into a cluster only when this spreads its bicycles by at least this factor. */
 const LEAST_SPREAD = 1.3;
 
 const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([
@@ -97,8 +93,8 @@ function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | und
 }
 
 /**
- * Opens the selection or, without one, the cluster or bicycle nearest to the middle. Opening a
- * cluster zooms into it, and opening a bicycle shows its card.
+ * Opens the selection or, when nothing is selected, the cluster or bicycle nearest to the middle.
+ * Opening a cluster zooms into it, and opening a bicycle shows its card.
  */
 function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
   const target =

@@ -1,4 +1,5 @@
-// Puts labels on a terminal map where there is room: degrees, names of single bicycles, towns.
+// Places labels on a terminal map where there is room: degrees, names of individual bicycles, and
+// towns.
 
 import { placeTowns } from '../../globe/towns.js';
 import { put } from '../../terminal/canvas.js';
@@ -13,8 +14,8 @@ const NAME_COLUMNS = 18;
 const MOST_TOWNS = 16;
 
 /**
- * Writes the degrees of the lines of longitude and latitude at the bottom and the left edge. Keeps
- * one column free before and after each label.
+ * Labels the lines of longitude and latitude with their degrees, at the bottom and left edges.
+ * Keeps one column free before and after each label.
  */
 export function drawDegrees(frame: Frame): void {
   const { canvas, ticks } = frame;
@@ -30,7 +31,7 @@ export function drawDegrees(frame: Frame): void {
     write(Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), canvas.height - 1, label);
 }
 
-/** Draws the names of single bicycles where there is room. */
+/** Draws the names of individual bicycles where there is room. */
 export function drawNames(frame: Frame): void {
   const { canvas, layout } = frame;
   if (layout.grid.across !== 1 || layout.dots.length > MOST_NAMED) return;

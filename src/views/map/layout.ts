@@ -1,15 +1,15 @@
 // Draws every visible bicycle as a dot, or as part of a cluster with a number.
 //
-// The grid is divided into bins. When every bicycle of a bin finds a free dot near its place, the
-// bin has dots. All dots of a cell have the same state, because a cell has only one colour.
-// Otherwise the bin is a cluster. Its label stays inside the bin, so that labels never overlap dots
-// or each other.
+// The grid is divided into bins. When every bicycle in a bin has a free dot near its position, the
+// bin is drawn as dots. Otherwise the bin is drawn as a cluster. All dots of a cell have the same
+// state, because a cell has only one colour. Its label stays inside the bin, so that labels never
+// overlap dots or each other.
 
 import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
 
 /**
- * The character cells of a drawing. A Braille cell has 2 by 4 dots. A cell with another character
+ * The character cells of a drawing. A Braille cell has 2 by 4 dots. A cell with any other character
  * has one dot.
  */
 export interface Grid {
@@ -17,12 +17,12 @@ export interface Grid {
   readonly rows: number;
   readonly across: number;
   readonly down: number;
-  /** The size of a cell in dots of the view. */
+  /** The size of a cell, in the view's dots. */
   readonly cell: { readonly width: number; readonly height: number };
-  /** The maximum distance between the dot of a bicycle and its real position, in dots. */
+  /** The maximum distance between a bicycle's dot and its real position, in dots. */
   readonly reachDots: number;
   /**
-   * The minimum size, in cells, of the bins that group near bicycles. A bin is one column wider
+   * The minimum size, in cells, of the bins that group nearby bicycles. A bin is one column wider
    * than the widest label.
    */
   readonly bin: { readonly columns: number; readonly rows: number };
@@ -30,7 +30,7 @@ export interface Grid {
   labelOf(count: number): { readonly columns: number; readonly rows: number };
 }
 
-/** A rectangle of cells in the grid: its top left cell and its size. */
+/** A rectangle of cells in the grid: its top-left cell and its size. */
 interface Block {
   readonly column: number;
   readonly row: number;
@@ -39,8 +39,8 @@ interface Block {
 }
 
 /**
- * Bicycles that are drawn together as a number: their count. The fields of Block are the position
- * and the size of this number.
+ * Bicycles that are drawn as one number, which is their count. The fields of Block contain the
+ * position and the size of this number.
  */
 export interface Cluster extends Block {
   readonly count: number;
@@ -66,8 +66,8 @@ export interface Layout {
 }
 
 /**
- * The limits for merging a cell into a cluster: it has more bicycles than this factor times the
- * number of its dots, and more than four bicycles.
+ * The limits for merging a cell into a cluster: it has more than four bicycles, and more than this
+ * factor times the number of its dots.
  */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
@@ -106,7 +106,7 @@ export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Gri
   return { dots, clusters, outside };
 }
 
-/** Returns a function that finds the dot of a bicycle. */
+/** Returns a function that finds a bicycle's dot. */
 function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
   const [scaleX, scaleY] = [
     (view.worldDots * across) / cell.width,
@@ -134,7 +134,7 @@ function partsOf(length: number, least: number) {
 
 type Step = readonly [right: number, down: number];
 
-/** Returns the offsets from a dot to the dots around it, the nearest first. */
+/** Returns the offsets from a dot to the surrounding dots, nearest first. */
 function stepsWithin(reach: number): Step[] {
   const away = Array.from({ length: 2 * reach + 1 }, (_, index) => index - reach);
   const steps = away.flatMap((down) => away.map((right): Step => [right, down]));
@@ -143,8 +143,8 @@ function stepsWithin(reach: number): Step[] {
 }
 
 /**
- * Assigns the nearest free dot to each bicycle of a block. Returns undefined when a bicycle finds
- * no free dot near enough, or when a cell has too many bicycles.
+ * Assigns the nearest free dot to each bicycle of a block. Returns undefined when a bicycle has no
+ * free dot nearby, or when a cell has too many bicycles.
  */
 function placeDots(
   wanted: readonly Dot[],
@@ -197,9 +197,8 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // Adds the distance to a fixed bicycle, measured the shorter way around the world. The mean of
-    // these distances gives the middle. The mean of the longitudes themselves would be wrong across
-    // the antimeridian.
+    // Adds the distance to a fixed bicycle, measured the shorter way around the world. The mean
+    // distance gives the middle. The mean longitude would be wrong across the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }

@@ -70,14 +70,14 @@ export function flowStates(
 }
 
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
-  /** Whether states are marked by characters and not by coloured dots. */
+  /** Whether states are marked by characters instead of coloured dots. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
 
 /**
- * Returns the maximum number of lines for states: at least half of all lines, and also the lines
- * that the list of bicycles without a position does not need.
+ * Returns the maximum number of lines for states: at least half of all lines, plus the lines that
+ * bicycles without a position do not need.
  */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
@@ -93,7 +93,7 @@ export function legendHeight(input: LegendInput, most: number): number {
 
 /**
  * Returns the lines of the legend: first the states, then the bicycles that are not on the map. The
- * last line has the scale, and the entries that did not fit in the lines above.
+ * last line contains the scale and the entries that did not fit on the previous lines.
  */
 export function legendLines(
   input: LegendInput & { layout: Layout; view: View },

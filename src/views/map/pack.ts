@@ -56,7 +56,7 @@ function alertRow(alert: Alert): PageAlert {
   };
 }
 
-/** Returns all fields of a bicycle as strings. Numbers are spelled as the service sent them. */
+/** Returns all fields of a bicycle as strings. Numbers keep the service's notation. */
 export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   return Object.entries(exactValue(item)).map(([field, value]) => [
     cutText(field) ?? '',
@@ -64,22 +64,22 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   ]);
 }
 
-/** A fleet in the form that the page reads. */
+/** A fleet in the format that the page reads. */
 export interface PackedFleet {
   /**
-   * The rows of the page as JSON objects, separated by commas. They are divided into several
+   * The rows of the page as JSON objects, separated by commas. The rows are divided into several
    * strings.
    */
   rows: readonly string[];
   details: Details;
 }
 
-/** This many bicycles are compressed together. Their fields stay in memory until then. */
+/** The number of bicycles that are compressed together. Until then, their fields stay in memory. */
 const PACKED_TOGETHER = 1000;
 
 /**
- * Packs bicycles as they arrive, so that they need not stay in memory. Their packed form is ten
- * times smaller.
+ * Packs bicycles as they arrive, so that the originals do not stay in memory. The packed data is
+ * ten times smaller.
  */
 export function openPacker() {
   const rows: string[] = [];
@@ -131,13 +131,13 @@ export function openPacker() {
  */
 interface PackedColumn {
   add(texts: readonly (string | null)[]): void;
-  /** Returns the JSON array of the values, compressed and in base64. */
+  /** Returns the JSON array of the values, compressed and base64-encoded. */
   end(): string;
 }
 
 /**
- * Creates a column for a field. It starts with `nulls` empty values, for the earlier bicycles that
- * do not have this field.
+ * Creates a column for a field. The column starts with `nulls` empty values, for the earlier
+ * bicycles, which do not have this field.
  */
 function openColumn(nulls: number): PackedColumn {
   const chunks: Buffer[] = [];
@@ -166,7 +166,7 @@ export function packFleet(items: readonly Item<Bicycle>[]): PackedFleet {
   return packer.end();
 }
 
-/** Texts that are longer than this are cut. `--json` shows the whole texts. */
+/** Longer strings are truncated. `--json` shows the full strings. */
 const LONGEST_TEXT_CHARACTERS = 500;
 
 function cutText(text: string | undefined): string | undefined {

@@ -10,7 +10,7 @@ import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
 /**
- * The maximum number of states with a mark of their own. All further states share one mark, because
+ * The maximum number of states that have their own mark. All further states share one mark, because
  * a service may have any number of states.
  */
 export const MOST_STATES = 16;
@@ -26,7 +26,7 @@ export interface BicyclePoint extends Point {
 
 export interface Scene {
   readonly places: readonly BicyclePoint[];
-  /** The states with their counts, the most frequent first. */
+  /** The states with their counts, most frequent first. */
   readonly counts: readonly StatsRow[];
   /** The names of the states. When there are more than MOST_STATES, the last one is `other`. */
   readonly states: readonly string[];
@@ -109,7 +109,7 @@ function isNothing(value: unknown): boolean {
 }
 
 /**
- * Returns the name of a bicycle, or the beginning of its UUID. The text may still have control
+ * Returns a bicycle's name, or the first part of its UUID. The result may still contain control
  * characters.
  */
 export function nameOf({ name, uuid }: Bicycle): string {

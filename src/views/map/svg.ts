@@ -116,7 +116,7 @@ function at(value: number): string {
 }
 
 /**
- * Makes a text from the service safe for SVG: removes control characters, cuts it and escapes it.
+ * Makes text from the service safe for SVG: removes control characters, truncates and escapes it.
  */
 function text(value: string): string {
   return escapeMarkup(cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS));
@@ -157,15 +157,15 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
 }
 
 /**
- * Draws the mark of a state with its middle at the point 0, 0. Each state has a shape of its own,
- * so that it is recognised without colour.
+ * Draws the mark of a state, centred at 0, 0. Each state has its own shape, so that it can be
+ * recognised without colour.
  */
 function shape(state: string): string {
   const look = `fill="${lookOf(state).hex}" fill-rule="evenodd" stroke="#fff" stroke-width="0.9" paint-order="stroke"`;
   return `<path transform="translate(-8 -8)" d="${OUTLINES[pageLookOf(state)]}" ${look}/>`;
 }
 
-/** Draws a cluster as its number inside a ring. The ring has the colours of its states. */
+/** Draws a cluster as its count inside a ring with the colours of its states. */
 function badge(
   { column, row, columns, rows, count, byState }: Cluster,
   { states }: SvgInput,

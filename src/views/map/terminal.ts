@@ -33,8 +33,8 @@ const BRAILLE_BITS = [
 const BRAILLE_START = 0x2800;
 
 /**
- * The maximum distance between the position of a bicycle and its mark: two columns when Braille
- * dots are drawn, and two cells when other characters are drawn.
+ * The maximum distance between a bicycle's position and its mark: two columns when Braille dots are
+ * drawn, and two cells when other characters are drawn.
  */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
@@ -47,7 +47,7 @@ const CELLS_A_SIGN = 8;
 /** A map with fewer rows than this has no title. */
 const TITLE_ROWS = 6;
 
-/** Draws the map with its title, legend and footer in the size that `look` contains. */
+/** Draws the map with its title, legend and footer in the size that `look` specifies. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const { width, height } = look;
   const title = height < TITLE_ROWS ? [] : [titlePieces(input, width)];
@@ -131,9 +131,9 @@ function writeAscii({ texts }: Canvas): void {
 }
 
 /**
- * Chooses between two ways to draw bicycles. Each bicycle gets a character in a cell of its own, if
- * no cluster is needed. Otherwise bicycles are Braille dots, if the terminal supports Braille and
- * Braille is not used to draw a coast.
+ * Chooses between two ways to draw bicycles. If no cluster is needed, each bicycle is a character
+ * in its own cell. Otherwise, bicycles are Braille dots if the terminal supports Braille and the
+ * coast is not drawn in Braille.
  */
 function layOutFor(
   { places }: MapInput,
@@ -151,7 +151,7 @@ function layOutFor(
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
   // On a map with a coast, a cell is kilometres wide. A mark may then be moved by only one cell,
-  // because it would be at a wrong place further away.
+  // because a larger move would put it in the wrong place.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
@@ -168,8 +168,8 @@ function layOutFor(
 }
 
 /**
- * Draws the lines of the degrees in a faint colour. Without colours, draws only the points where
- * these lines cross.
+ * Draws the degree lines in a faint colour. Without colours, draws only the points where these
+ * lines cross.
  */
 function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const ink: Ink = 'dim gray';
@@ -218,7 +218,7 @@ function putCell(canvas: Canvas, cell: number, text: string, ink: Ink): void {
 
 /**
  * Draws a line with Braille dots, or with points when the output does not support Unicode. When
- * several lines cross a cell, the last one decides its colour.
+ * several lines cross a cell, the last line determines its colour.
  */
 function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLine): void {
   const bits = new Map<number, number>();
@@ -230,7 +230,7 @@ function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLin
   const dots = points.map((point) => toDots(view, extent, point).map(Math.floor));
   for (const [index, [x = 0, y = 0]] of dots.entries()) {
     const [nextX = x, nextY = y] = dots[index + 1] ?? [];
-    // A line can leave the drawing and be very long, so the number of steps is limited.
+    // A line can extend far beyond the drawing, so the number of steps is limited.
     const steps = Math.min(
       Math.max(Math.abs(nextX - x), Math.abs(nextY - y), 1),
       extent.width + extent.height,
@@ -280,7 +280,7 @@ function inverse(ink: Ink): Ink {
   return ink === '' ? 'inverse' : (`inverse ${ink}` as Ink);
 }
 
-/** Draws a cluster as its number on a bar. The bar has the colours of its states. */
+/** Draws a cluster as its count on a bar with the colours of its states. */
 function drawCluster(
   frame: Frame,
   { column, row, columns, count, byState, members }: Cluster,
@@ -300,8 +300,8 @@ function drawCluster(
 }
 
 /**
- * Returns the state whose colour each cell of a cluster's bar has. The bar lists all bicycles in
- * the order of the legend, and each cell has the state of the bicycle at its middle.
+ * Returns the state that determines the colour of each cell in a cluster's bar. The bar lists all
+ * bicycles in the order of the legend, and each cell has the state of the bicycle at its middle.
  */
 export function shareCells(byState: readonly number[], cells: number): number[] {
   const total = byState.reduce((sum, number) => sum + number, 0);
