@@ -31,7 +31,7 @@ beforeEach(() => {
   home = newFolder();
 });
 
-test('the compile cache folder is private for any umask', () => {
+test('the compile cache folder is private with any umask', () => {
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(
@@ -62,7 +62,7 @@ test.each([0o777, 0o770, 0o750, 0o705])('ignores a compile cache folder with mod
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('does not follow a symlink in place of the compile cache folder', () => {
+test('ignores a compile cache folder that is a symlink', () => {
   mkdirSync(join(home, '.cache'));
   mkdirSync(join(home, 'elsewhere'), { mode: 0o700 });
   symlinkSync(join(home, 'elsewhere'), join(home, '.cache/fleet'));

@@ -12,7 +12,7 @@ const REFUSAL = new FleetError('rejected', 'the service refused it', {
   isLasting: true,
 });
 
-test('a copy of an error keeps its cause and every property that is not replaced', () => {
+test('a copy of an error keeps all properties that are not replaced', () => {
   const { status, detail, trace, more, isLasting } = REFUSAL;
   const copy = REFUSAL.with({ message: 'Ada was refused' });
   expect(copy.message).toBe('Ada was refused');

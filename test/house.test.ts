@@ -163,7 +163,7 @@ const HEAVY = [
   'pg-copy-streams',
 ];
 
-test.each(HEAVY)('only one file imports %s, and it does so lazily', (library) => {
+test.each(HEAVY)('only one file imports %s, and only lazily', (library) => {
   const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
   expect([...new Set(importers.map(({ from }) => from))]).toHaveLength(1);
   const isReachedLazily = (file: string) =>
@@ -181,7 +181,7 @@ test('only two files use the loosely typed classes of commander', () => {
   ).toEqual([]);
 });
 
-test('only one file loads jq, in a thread that starts on first use', () => {
+test('only one file loads jq, and only on first use', () => {
   expect(IMPORTS.filter(({ to }) => to.startsWith('jq-wasm'))).toEqual([]);
   const importers = LOCAL.filter(({ to }) => to === 'terminal/jq/open.ts');
   expect(importers.filter(({ isLazy, isTypeOnly }) => !isLazy && !isTypeOnly)).toEqual([]);
@@ -235,7 +235,7 @@ test('every command folder is registered and declares its commands in index.ts',
   );
 });
 
-test('declaring a command group loads no action, client or settings', () => {
+test('declaring a command group does not load its actions, client or settings', () => {
   const eager = LOCAL.filter(
     ({ from, isLazy, isTypeOnly }) =>
       /^commands\/[^/]+\/index\.ts$/.test(from) && !isLazy && !isTypeOnly,
@@ -283,7 +283,7 @@ test.each<[string, RegExp, string]>([
   ['draft of a whole file', /\.draft`/, 'system/whole-file.ts'],
   ['table of time units', /\bHOUR_MS =/, 'system/time-units.ts'],
   ['size of the earth', /\bEARTH_RADIUS_METRES =/, 'globe/projection.ts'],
-])('only one file contains %s', (_what, words, file) => {
+])('only one file contains the %s', (_what, words, file) => {
   const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) =>
     relative(SOURCE, path),
   );

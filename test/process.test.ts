@@ -200,13 +200,16 @@ test.skipIf(isExecutable)(
 test.each([
   [['--to', 'postgres://u@127.0.0.1/db?port=99999'], {}, 2],
   [['--to', 'postgres://u@127.0.0.1/db'], { PGPORT: '70000' }, 3],
-])('`mirror status` %j with %j reports the invalid port', async (args, env, code) => {
-  const found = await runFleet(['mirror', 'status', ...args], { env });
-  expect(found).toMatchObject({
-    code,
-    stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/),
-  });
-});
+])(
+  '`mirror status` %j with the environment %j reports the invalid port',
+  async (args, env, code) => {
+    const found = await runFleet(['mirror', 'status', ...args], { env });
+    expect(found).toMatchObject({
+      code,
+      stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/),
+    });
+  },
+);
 
 /**
  * Promise 8 of cli.md allows the program two seconds to end. A busy machine gets more. The program is
@@ -309,7 +312,7 @@ async function endsWith(
   expect(code).toBe(expected);
 }
 
-describe.concurrent('output to a process that does not read it', () => {
+describe.concurrent('output that no process reads', () => {
   const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
   const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
 
@@ -370,7 +373,7 @@ describe.concurrent('output to a process that does not read it', () => {
     });
   });
 
-  test('a watch exits with 10 after --for when nothing reads stdout', async () => {
+  test('--for ends a watch with exit code 10 when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -379,7 +382,7 @@ describe.concurrent('output to a process that does not read it', () => {
     });
   });
 
-  test('a watch exits with 10 after --max-events when nothing reads stdout', async () => {
+  test('--max-events ends a watch with exit code 10 when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--max-events', '2000'], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -469,7 +472,7 @@ function isRunning(pid: number): boolean {
   return !['Z', 'X', undefined].includes(stateOf(pid));
 }
 
-describe.concurrent('programs and services that do not end', () => {
+describe.concurrent('programs and services that hang', () => {
   const LIST = ['bicycles', 'list'];
   const JQ = [...LIST, '--jq', 'def f: f; f'];
   const viaProxy = (HTTPS_PROXY: string) => ({
@@ -558,25 +561,28 @@ describe.concurrent('programs and services that do not end', () => {
   });
 });
 
-describe.concurrent('with --json, every line of stderr is JSON', () => {
+describe.concurrent('stderr with --json', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
-  test.each(mostly(FLAGS, (_, index) => index === 0))('with the flags %j', async (flags) => {
-    await withHostile(
-      hostile('honest', { status: 503, body: '{"detail":"no"}' }),
-      async ({ env }) => {
-        const { stderr } = await ended(
-          start(['bicycles', 'list', '--json', '--retries', '1', ...flags], env),
-        );
-        const keys = stderr
-          .trim()
-          .split('\n')
-          .map((line) => Object.keys(JSON.parse(line))[0]);
-        expect(keys).toContain('error');
-        expect(keys.includes('trace')).toBe(flags.includes('--trace'));
-        expect(keys.includes('request')).toBe(flags.includes('-v'));
-      },
-    );
-  });
+  test.each(mostly(FLAGS, (_, index) => index === 0))(
+    'prints only JSON lines with the flags %j',
+    async (flags) => {
+      await withHostile(
+        hostile('honest', { status: 503, body: '{"detail":"no"}' }),
+        async ({ env }) => {
+          const { stderr } = await ended(
+            start(['bicycles', 'list', '--json', '--retries', '1', ...flags], env),
+          );
+          const keys = stderr
+            .trim()
+            .split('\n')
+            .map((line) => Object.keys(JSON.parse(line))[0]);
+          expect(keys).toContain('error');
+          expect(keys.includes('trace')).toBe(flags.includes('--trace'));
+          expect(keys.includes('request')).toBe(flags.includes('-v'));
+        },
+      );
+    },
+  );
 });
 
 // Bun prints no such warnings.
@@ -590,7 +596,7 @@ describe.skipIf(isExecutable)('Node warnings', () => {
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ];
   test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))(
-    'with the flags %j',
+    'prints only JSON lines with the flags %j',
     async (flags, expected) => {
       expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(
         expected,

@@ -102,7 +102,7 @@ test.each([
   ['the signature', 'https://bucket.example/a.csv?X-Amz-Signature=S3-cret&X-Amz-Expires=60'],
   ['the token in the fragment', 'https://login.example/#access_token=S3-cret&expires_in=60'],
   ['the password', 'https://ann:S3-cret@files.example/a.csv'],
-])('hides %s in a redirect URL', async (_name, location) => {
+])('replaces %s in a redirect URL with [hidden]', async (_name, location) => {
   const { url } = await openServer((response) => sendJson(response, 302, '', { location }));
   const lines = ['api /export/', 'bicycles list --json', 'doctor', 'doctor --json'];
   for (const line of [...lines, 'watch --topic x --for 1s --quiet']) {
@@ -114,7 +114,7 @@ test.each([
   }
 });
 
-test('escapes hostile text in an error on a terminal', async () => {
+test('an error message escapes hostile text from the service', async () => {
   const { url } = await openServer((response) =>
     sendJson(
       response,
@@ -173,7 +173,7 @@ describe('promise 10: the token is hidden before text is truncated, escaped or q
   };
   const FLAGS = ['', '--json', '--verbose', '--trace --verbose --json'];
 
-  test.each(Object.keys(PLACES))('hides the token in %s', async (place) => {
+  test.each(Object.keys(PLACES))('replaces the token in %s with [hidden]', async (place) => {
     let answer = { status: 200, body: '', headers: {} };
     const clock = openFastClock();
     onTestFinished(clock.stop);
@@ -196,7 +196,7 @@ describe('promise 10: the token is hidden before text is truncated, escaped or q
     }
   });
 
-  test('hides the token in the stderr of a token command', async () => {
+  test('the stderr of a token command does not show the token', async () => {
     const command = `echo "+ curl -H 'Authorization: JWT ${SECRET}'" >&2; echo ${SECRET}`;
     const env = {
       FLEET_BASE_URL: 'http://127.0.0.1:1',

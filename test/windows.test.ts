@@ -79,7 +79,7 @@ describe('the settings folder on Windows', () => {
     expect(stderr).toContain(`${start} ${example}`);
   });
 
-  test('the error mentions APPDATA when it is not set', async () => {
+  test('the error mentions an unset APPDATA', async () => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: undefined });
     expect(code).toBe(3);
     expect(stderr).toContain('APPDATA is "", which is not an absolute path\n');
@@ -95,7 +95,7 @@ describe('`doctor` on different platforms', () => {
     return findings.filter(({ check }) => check === 'file modes');
   };
 
-  test('reports that file modes are not checked on Windows', async () => {
+  test('`doctor` on Windows reports that file modes are not checked', async () => {
     pretendPlatform('win32');
     const finding = expect.stringContaining('not checked on Windows');
     expect(await checkFileModes()).toEqual([
@@ -103,7 +103,7 @@ describe('`doctor` on different platforms', () => {
     ]);
   });
 
-  test('does not mention Windows on Linux', async () => {
+  test('`doctor` on Linux reports no file mode problem', async () => {
     pretendPlatform('linux');
     expect(await checkFileModes()).toEqual([]);
   });

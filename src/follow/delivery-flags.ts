@@ -58,7 +58,7 @@ export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): voi
       `add the ntfy topic: --post ${post.origin}/TOPIC`,
     );
   if (template === 'ntfy' && post !== undefined && !isDecodable(post.pathname))
-    throw usageError('the topic in the address of --post is not valid', 'write % as %25');
+    throw usageError('the topic in the --post URL is not valid', 'write % as %25');
   if (exec?.trim() === '') throw usageError('--exec needs a command');
 }
 

@@ -220,7 +220,7 @@ export function writerName({ pid, host }: Lease): string {
 /** Returns the error for a second writer of an organization. */
 export function inUse(lease: Lease): FleetError {
   return configError(
-    `another process is writing ${lease.organization}: ${writerName(lease)}`,
+    `another process is writing the data of ${lease.organization}: ${writerName(lease)}`,
     'stop that process, pass --standby to wait until it ends, or use another database with --to',
   );
 }

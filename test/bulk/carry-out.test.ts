@@ -50,7 +50,7 @@ test.each([
   ['retire', 0, 1],
   ['y', 2, 0],
 ])(
-  '`bicycles act retire` describes a single bicycle before it asks for confirmation: %s',
+  '`bicycles act retire` describes a single bicycle before asking for confirmation: %s',
   async (typed, code, count) => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
@@ -100,7 +100,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('groups the refused actions by reason and prints a summary when stdout is a terminal', async () => {
+  test('prints refused actions by reason and a summary on a terminal', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
@@ -499,7 +499,7 @@ describe('`bicycles act` input', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  test('adds --field values to the request body after the type', async () => {
+  test('puts --field values after the type in the request body', async () => {
     const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
     await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], {
       env,
@@ -554,7 +554,7 @@ describe('`bicycles act` confirmation', () => {
     expect(await answer(['retire'], 'y\r')).toMatchObject({ code: 2, done: 0 });
   });
 
-  test('the confirmation prompt shows the names of bicycles from JSON lines', async () => {
+  test('the confirmation prompt shows bicycle names read from JSON lines', async () => {
     const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
     const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
     expect(stderr).toContain(

@@ -72,7 +72,7 @@ test.each(
     (['interface', 'observed'] as const).map((service) => [name, service, store] as const),
   ),
 )(
-  'never creates a bicycle twice after lost responses from a service that %s (%s)',
+  'lost responses never cause duplicate bicycles on a service that %s (%s)',
   async (_name, service, store) => {
     const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
     const sandbox = await openSandbox({ bicycles: 5, service, storedText: store, faults });
@@ -101,7 +101,7 @@ test('reports an unanswered create request as done when the service lists the bi
   expect(sandbox.bicycles()).toHaveLength(7);
 });
 
-test('reports a create request as unknown when the service rejects its resend as a duplicate', async () => {
+test('a resent create request rejected as a duplicate stays unknown', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults: [...faults, { kind: 'trim' }] });
   const file = await fileOf([{ name: 'Ada ' }, { name: ' Bea' }]);
@@ -180,7 +180,7 @@ test.each<[sent: string, stored: string, form: StoredForm]>([
   expect(compareStored(sent, stored)).toBe(form);
 });
 
-test('treats a missing name as similar to every other name', () => {
+test('considers any two names similar when one is missing', () => {
   expect(isSimilarName('Ada', null)).toBe(true);
   expect(isSimilarName('Ada', '')).toBe(true);
   expect(isSimilarName('José', 'jose')).toBe(true);

@@ -323,7 +323,7 @@ describe('unknown outcomes of create requests', () => {
   });
 });
 
-test('compares two times only when their precision allows it', () => {
+test('compares two timestamps only when their precision allows it', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

@@ -21,7 +21,7 @@ async function open(most: number, asked: number) {
   return { gate, answers, over };
 }
 
-test('starts requests up to the limit, and starts the next one when a request ends', async () => {
+test('keeps as many requests in flight as the limit allows', async () => {
   const { gate, answers } = await open(8, 20);
   expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
   gate.leave(true);
@@ -45,7 +45,7 @@ test('raises the limit by one after each successful round, up to the maximum', a
   expect([inFlight[0], inFlight[1], Math.max(...inFlight), inFlight.at(-1)]).toEqual([1, 2, 3, 3]);
 });
 
-test('a pause delays all requests and halves the limit only once', async () => {
+test('overlapping pauses delay all requests and halve the request limit once', async () => {
   const clock = openFastClock();
   const said: string[] = [];
   const say = (line: string) => void said.push(line);

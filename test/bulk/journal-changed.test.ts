@@ -141,7 +141,7 @@ describe('a journal on a slow disk', () => {
   }
 
   test.each([150, 250, 600])(
-    'a disk flush of %d ms delays the run and is reported once',
+    'reports a disk flush of %d ms once and finishes the run',
     async (milliseconds) => {
       await slowDown(milliseconds);
       const { act, posts } = await openService();
@@ -309,7 +309,7 @@ describe('a journal changed by another program', () => {
       expect([code, stderr]).toEqual([0, expect.stringContaining('a journal that loses its end')]);
     });
 
-    test('a run does not overwrite an unrelated file in place of its counter file', async () => {
+    test("a run does not overwrite an unrelated file at its counter file's path", async () => {
       const path = newJournal();
       const { act } = await openService();
       await writeFile(`${path}.count`, 'my own notes\n');
@@ -332,7 +332,7 @@ describe('a journal changed by another program', () => {
     );
   });
 
-  test('refuses a journal with times in the future unless --unknown resend is given', async () => {
+  test('refuses a journal with future timestamps unless --unknown resend is given', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const nextYear = () => Date.now() + 366 * 86_400_000;

@@ -195,7 +195,7 @@ describe('reading a journal', () => {
   });
 });
 
-test('the run with the first claim owns a journal until it ends or is recorded as dead', () => {
+test('the first run owns a journal until the run ends or dies', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -226,7 +226,7 @@ test('the run with the first claim owns a journal until it ends or is recorded a
 });
 
 test.each([-1e15, 0, 1e15, 1500])(
-  'limits a recorded heartbeat interval of %d ms to between 1.5 s and 60 s',
+  'clamps a recorded heartbeat interval of %d ms to the allowed range',
   (beat_ms) => {
     const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
     expect(beatMs).toBeGreaterThanOrEqual(1500);
@@ -283,7 +283,7 @@ describe('opening a journal', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('a request announced by two runs keeps the start data of the first run', async () => {
+  test("keeps the first run's start data when two runs announce a request", async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -341,7 +341,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('a suspended run sends nothing more after another run took over', async () => {
+  test('a suspended run sends no more requests after another run takes over', async () => {
     const path = newJournal();
     const journal = await open(path);
     const { holder } = readJournal(await readFile(path), path);
@@ -359,7 +359,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('a late claim does not change the owner of a journal', async () => {
+  test("a later claim does not change a journal's owner", async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(
@@ -385,7 +385,7 @@ describe('opening a journal', () => {
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 
 describe('a journal shared by several processes', () => {
-  test('records every sent bicycle and exits with 10 when the disk is full', async () => {
+  test('records every sent change and exits with 10 when the disk is full', async () => {
     const path = newJournal();
     let posts = 0;
     const { url } = await openServer((response, { method }) => {

@@ -117,7 +117,7 @@ test.each([
   ['list -otable x', 'bicycles list --name x -otable, or: fleet bicycles list --zone x -otable'],
   ['man states', 'help states'],
   ['man bicycles list', 'help bicycles list'],
-])('the suggestion for `fleet %s` has every word in the right place', async (typed, meant) => {
+])('suggests the correct word order for `fleet %s`', async (typed, meant) => {
   const { code, stderr } = await runFleet(typed.split(' '), { env });
   expect([code, stderr]).toEqual([
     2,
@@ -183,7 +183,7 @@ test.each([
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])('does not suggest a dissimilar or more powerful flag: %s %s', async (verb, flag) => {
+])('does not suggest an unrelated or riskier flag: %s %s', async (verb, flag) => {
   const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
   expect([code, stderr]).toEqual([
     2,

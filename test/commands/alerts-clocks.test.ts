@@ -72,7 +72,7 @@ test.concurrent('shows only new alerts when the first list request fails', () =>
     await running.stop();
   }));
 
-test.concurrent('shows alerts from an earlier run that could not read the list', () =>
+test.concurrent('shows alerts raised while an earlier run could not read the list', () =>
   withAlertService(async (service) => {
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
@@ -89,7 +89,7 @@ test.concurrent('shows alerts from an earlier run that could not read the list',
     await second.stop();
   }));
 
-describe.concurrent('keeps and reports a damaged state file, and shows alerts that may have been missed', () => {
+describe.concurrent('a damaged state file of `alerts watch`', () => {
   const DAMAGES: [
     name: string,
     damage: (text: string) => string,

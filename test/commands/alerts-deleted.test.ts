@@ -55,7 +55,7 @@ const cases = [
 ];
 
 describe.each(cases)(
-  'with $times deletions during the read (the service counts alerts: $countsAlerts)',
+  'reading alerts during $times deletions (the service counts alerts: $countsAlerts)',
   ({ countsAlerts, times }) => {
     test('`alerts watch --since` prints every alert since that time', () =>
       withAlertService(async (service) => {

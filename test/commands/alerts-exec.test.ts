@@ -51,7 +51,7 @@ test('does not wait for background processes of the --exec command', async () =>
   expect((await run('sleep 1000 & echo done')).lines).toEqual(['done']);
 });
 
-test('stops the --exec command when the watch ends, even right after its start', async () => {
+test('stops a newly started --exec command when the watch ends', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);
@@ -61,7 +61,7 @@ test('stops the --exec command when the watch ends, even right after its start',
   );
 });
 
-test('truncates endless output of the --exec command and reports it', async () => {
+test('truncates endless output of the --exec command and reports the truncation', async () => {
   const { lines, reason } = await run(
     'head -c 1000000 /dev/zero | tr "\\0" x; yes | head -n 100000',
   );

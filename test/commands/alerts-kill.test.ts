@@ -24,7 +24,7 @@ async function start(sandbox: Sandbox, folder: string, args: readonly string[]):
 
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
-test.concurrent('--forward delivers every webhook body in order despite outages and kills', async () => {
+test.concurrent('--forward delivers all webhook bodies in order after an outage and SIGKILL', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   await withSandbox({ bicycles: 5 }, async (sandbox) => {

@@ -120,7 +120,7 @@ describe('requests rejected by `alerts listen`', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('refuses the oldest unfinished request bodies when they exceed 16 MB in total', async () => {
+  test('limits unfinished request bodies to 16 MB by refusing the oldest ones', async () => {
     const { url, post, objects } = await listen([]);
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n';
     const answers: string[] = [];
@@ -149,7 +149,7 @@ describe('requests rejected by `alerts listen`', () => {
 });
 
 describe('`alerts listen --backfill`', () => {
-  test('--backfill marks alerts from the list as backfilled and ignores their later webhooks', async () => {
+  test('--backfill marks listed alerts as backfilled and ignores later webhooks for them', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { post, objects, events, until } = await listen(
       ['--backfill', '200ms'],
@@ -196,7 +196,7 @@ describe('`alerts listen --forward`', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
-  test('hides the token and the webhook secret in a forwarded body and signs it again', async () => {
+  test('redacts the token and webhook secret in a forwarded body and re-signs it', async () => {
     const receiver = await openServer((response) => void response.writeHead(503).end());
     const env = {
       HOOK: 'whsec_5f1d7a84db00a2ce188da2',
@@ -219,7 +219,7 @@ describe('`alerts listen --forward`', () => {
     expect(kept).not.toContain(Buffer.from(body).toString('base64').slice(0, 200));
   });
 
-  test('forwards a changed body without its signature when the secret is unknown', async () => {
+  test('forwards a redacted body without a signature when the secret is unknown', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end());
     const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
     const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
@@ -238,7 +238,7 @@ describe('`alerts listen --forward`', () => {
   test.each([
     ['as text', (token: string) => token],
     ['in base64', (token: string) => Buffer.from(`JWT ${token}`).toString('base64')],
-  ])('hides a token %s in the headers of a forwarded webhook', async (_name, write) => {
+  ])('redacts a token %s in the headers of a forwarded webhook', async (_name, write) => {
     const receiver = await openServer((response) => void response.writeHead(503).end());
     const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
     const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);

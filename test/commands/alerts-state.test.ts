@@ -130,7 +130,7 @@ describe('alerts shown by `alerts watch`', () => {
     expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
   });
 
-  test('shows a change of an old alert that was never shown', () => {
+  test('shows a changed old alert even when it was never shown before', () => {
     const { read } = follow();
     read([item('a', 100)], [item('b', 50)]);
     expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);
@@ -163,7 +163,7 @@ describe('alerts shown by `alerts watch`', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
-  test('shows a late version of a frequently changed alert only once', () => {
+  test('shows a late version of an alert once, even after many changes', () => {
     const { read } = follow();
     read([]);
     for (let change = 1; change <= 15; change++)
@@ -172,7 +172,7 @@ describe('alerts shown by `alerts watch`', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test('keeps sorting by modification time when an alert has no time', () => {
+  test('sorts by modification time even when an alert has no timestamp', () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -194,7 +194,7 @@ describe('alerts shown by `alerts watch`', () => {
     expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
   });
 
-  test('keeps the order of the list when new alerts move older ones', () => {
+  test('shows alerts in order when new alerts shift older ones to later pages', () => {
     const { read, state } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -339,7 +339,7 @@ describe('the pause after a failed request', () => {
     );
   });
 
-  test('resets the pause to one second when a page was read', () => {
+  test('resets the pause to one second after a page is read', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);
@@ -381,7 +381,7 @@ describe('webhooks of alerts', () => {
     });
   });
 
-  test('shows an older version of an alert even when it arrives after a newer one', () => {
+  test('shows an older alert version whose webhook arrives after a newer one', () => {
     const { hook } = follow({ everyMs: undefined });
     hook(item('a', 20, 'resolved', 10));
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });

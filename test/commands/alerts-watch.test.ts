@@ -30,7 +30,7 @@ describe.concurrent('failures during `alerts watch`', () => {
     );
   });
 
-  test('retries after JSON that is nested too deeply but not after HTML', async () => {
+  test('`alerts watch` exits with 7 after JSON that is nested too deeply', async () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
       (response) => sendJson(response, 200, deep),

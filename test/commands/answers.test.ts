@@ -119,7 +119,7 @@ test('does not retry a change after a conflict for another reason', async () => 
   expect(asked).toHaveLength(2);
 });
 
-test('rejects dry_run as a field', async () => {
+test('rejects `--field dry_run=true`', async () => {
   const { code, asked } = await outcomesOf([{ status: 204 }], ['--field', 'dry_run=true']);
   expect([code, asked]).toEqual([2, []]);
 });

@@ -40,7 +40,7 @@ async function fleet(
 
 const fine: Answer = (response) => sendJson(response, 200, { fine: true });
 
-test('`api --include` hides the token in response headers', async () => {
+test('`api --include` redacts the token in response headers', async () => {
   const token = 'a-token-of-some-length';
   for (const status of [200, 404]) {
     const repeat: Answer = (response) => sendJson(response, status, {}, { 'x-echo': token });
@@ -87,7 +87,7 @@ describe('the request that `api` sends', () => {
     expect(head.join('\n')).toMatch(/^constructor\ny$/m);
   });
 
-  test('`api` sends the headers that the user sets', async () => {
+  test('`api` sends the headers given with -H', async () => {
     const headers = ['Accept: text/csv', 'X-Test: one', 'x-test:two', 'Content-Type: text/plain'];
     const input = fileOf('plain.txt', 'no json');
     const { asked } = await fleet(fine, [
@@ -229,7 +229,7 @@ describe('the output of `api`', () => {
     response.end(BYTES);
   };
 
-  test('writes a body that is not JSON unchanged to a pipe', async () => {
+  test('writes a non-JSON body unchanged to a pipe', async () => {
     const chunks: Buffer[] = [];
     const { url } = await openServer(image);
     const { main } = await import('../../src/main.js');
@@ -269,7 +269,7 @@ describe('the output of `api`', () => {
     expect((await fleet(csv, ['/x'], { terminal })).stdout).toBe('a,␛[31mb\n1,2\n');
   });
 
-  test('`api` fails when a response that must be JSON is not JSON', async () => {
+  test('`api` fails when it expects JSON but receives an invalid response', async () => {
     const html: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><title>Login</title></html>');

@@ -25,7 +25,7 @@ const SINGLE_CHANGES = [
 ];
 
 test.each(SINGLE_CHANGES)(
-  'waits one second for a silent service after Ctrl-C and reports an unknown outcome: %s %s',
+  'Ctrl-C waits one second for a response and reports an unknown outcome: %s %s',
   async (...args) => {
     const { url, asked } = await openServer(() => {});
     const signals = new EventEmitter();

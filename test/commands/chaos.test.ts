@@ -13,7 +13,7 @@ const [sqlite, postgres] = useEngines();
 
 describe.concurrent('commands during network faults, suspensions and clock changes', () => {
   test.each([1, 2])(
-    '`watch` shows each change once, or its final state after a gap (seed %i)',
+    '`watch` shows each change once, or only the final state after a gap (seed %i)',
     async (seed) => {
       const { faults, changes, stderr } = await runWatch({ seed, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);
@@ -28,7 +28,7 @@ describe.concurrent('commands during network faults, suspensions and clock chang
       engine === undefined ? [] : [[...engine, at + 1] as const],
     ),
   )(
-    'the recorded gaps of a killed mirror in %s cover all missing changes',
+    'a mirror that is killed records gaps for all missing changes (%s)',
     async (_kind, newDatabase, seed) => {
       const { faults, changes, stderr } = await runMirror(
         { seed, durationMs: TWO_MINUTES_MS / 2 },
@@ -41,7 +41,7 @@ describe.concurrent('commands during network faults, suspensions and clock chang
   );
 
   test(
-    'a restarted `map --serve` shows the current fleet after it was killed',
+    '`map --serve` shows the current fleet after it is killed and restarted',
     async () => {
       const { faults, changes, stderr } = await runPage({ seed: 1, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);

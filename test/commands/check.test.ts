@@ -108,18 +108,21 @@ describe('check results', () => {
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 2, uncertain: 0 }, 'ok'],
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 1, uncertain: 1 }, 'unknown'],
     [{ maxPercent: 0 }, { found: 0, uncertain: 0 }, { found: 0, uncertain: 0 }, 'unknown'],
-  ])('the check %j with the counts %j of %j returns %s', (limits, selected, of, verdict) => {
-    const rule = {
-      name: 'r',
-      line: 1,
-      selection: { where: [] },
-      bridgesGaps: false,
-      holdMs: 0,
-      ...limits,
-    };
-    expect(decideVerdict(rule, { selected, of, doubt: undefined }).verdict).toBe(verdict);
-    expect(decideVerdict(rule, { selected, of, doubt: 'stale' }).verdict).toBe('unknown');
-  });
+  ])(
+    'the check %j with the counts %j and the totals %j returns %s',
+    (limits, selected, of, verdict) => {
+      const rule = {
+        name: 'r',
+        line: 1,
+        selection: { where: [] },
+        bridgesGaps: false,
+        holdMs: 0,
+        ...limits,
+      };
+      expect(decideVerdict(rule, { selected, of, doubt: undefined }).verdict).toBe(verdict);
+      expect(decideVerdict(rule, { selected, of, doubt: 'stale' }).verdict).toBe('unknown');
+    },
+  );
 });
 
 describe('"for"', () => {

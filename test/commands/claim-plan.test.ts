@@ -8,7 +8,7 @@ import { claimPlan } from '../../src/commands/apply/claim-plan.js';
 import type { Context } from '../../src/context.js';
 import { newFolder } from '../support/folder.js';
 
-test('a run with a copy of the plan never reads a half-written claim', async () => {
+test('a concurrent run never reads a partly written claim file', async () => {
   const texts = new Set<string>();
   for (let round = 0; round < 100; round++) {
     const folder = newFolder();

@@ -77,7 +77,7 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     await expect.poll(isRunning).toBe(false);
   });
 
-  test('SIGHUP ends a `watch` that was started normally', async () => {
+  test('SIGHUP ends a `watch` that was started without nohup', async () => {
     const terminal = await openTerminal(home);
     terminal.press(`sh -c 'echo $$ > pid; exec fleet watch'\n`);
     await terminal.until(/->|moved/);

@@ -138,7 +138,7 @@ describe('completion values', () => {
     });
   });
 
-  it('tells the shell when to complete file names and when to omit the space', async () => {
+  it('tells the shell when to complete file names and omit the trailing space', async () => {
     expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
     expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
     expect((await offers('fleet bicycles l')).besides).toBe('');
@@ -260,7 +260,7 @@ describe('completion of bicycles', () => {
     ['no settings', async (at) => ({ FLEET_CONFIG_DIR: join(at, 'nowhere') })],
     ['a service that is down', async () => ({ FLEET_BASE_URL: 'http://127.0.0.1:1' })],
     ['an address without encryption', async () => ({ FLEET_BASE_URL: 'http://192.0.2.1' })],
-  ])('offers nothing and prints no error with %s', async (_what, prepare) => {
+  ])('shell completion offers no bicycles and prints no error with %s', async (_what, prepare) => {
     await settle(service());
     const env = await prepare(folder);
     const before = service().requests.length;
@@ -269,14 +269,14 @@ describe('completion of bicycles', () => {
     await expect(stat(join(folder, 'ran'))).rejects.toThrow('ENOENT');
   });
 
-  it('sends no token to a URL that was typed on the command line', async () => {
+  it('completion sends no token to a URL given with --base-url', async () => {
     await settle(service());
     const { url, asked } = await openServer((response) => void response.end('[]'));
     await offers(`fleet --base-url ${url} bicycles act `);
     expect(asked).toEqual([]);
   });
 
-  it('does not wait for a slow service', async () => {
+  it('shell completion does not wait for a slow service', async () => {
     await settle(service());
     const { url } = await openServer(() => {});
     // Without its own limit, the request would outlast the test.
@@ -367,7 +367,7 @@ describe('`completion --install`', () => {
   ] as const;
 
   it.each(STARTS)(
-    'announces the change to the shell profile and makes it only once: %s',
+    '--install announces its change and edits the shell profile only once: %s',
     async (shell, file) => {
       await writeStart(file, 'alias ll="ls -l"');
       const run = await fleet(`completion ${shell} --install --yes`);
@@ -425,7 +425,7 @@ describe('`completion --install`', () => {
     expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
   });
 
-  it('--uninstall deletes a profile that contains only the completion', async () => {
+  it('--uninstall deletes a file that contains only the completion', async () => {
     await fleet('completion fish --install -y');
     await fleet('completion fish --uninstall -y');
     await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow(

@@ -91,7 +91,7 @@ test.each([
   },
 );
 
-test('looks up model names in the rows and uses flags as default values', async () => {
+test('accepts model names in rows and uses flags as default values', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
@@ -131,7 +131,7 @@ describe('`bicycles create --from` reports the position of an error in the file 
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('rejects a duplicate row that omits the organization', async () => {
+  test('rejects a duplicate row even when it omits the organization', async () => {
     const organization = `http://127.0.0.1/organizations/${ORGANIZATION}/`;
     await withServer(
       (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),

@@ -138,7 +138,7 @@ describe('--bbox across the date line', () => {
     expect((await list(['--page', '4'])).code).toBe(5);
   });
 
-  test('--count prints the number of bicycles on both sides', async () => {
+  test('--count prints the number of bicycles on both sides of the date line', async () => {
     expect((await list(['--count'])).stdout).toBe('10\n');
     expect((await list(['--count', '--where', 'state=lost'])).stdout).toBe('5\n');
     expect((await list(['--count'], { hasCount: false })).stdout).toBe('10\n');
@@ -167,7 +167,7 @@ describe('--bbox across the date line', () => {
     expect([map.code, map.stdout]).toEqual([0, expect.stringContaining('10 bicycles')]);
   });
 
-  test('exits with 9 when the list of one side is shorter than its total', async () => {
+  test("exits with 9 when one side's list has fewer bicycles than its total", async () => {
     const hidesOne = service();
     const { env } = await openServer((response, asked, socket) => {
       const isEast = asked.path.includes('-180%2C') || asked.path.includes('-180,-18');

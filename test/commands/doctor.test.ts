@@ -98,7 +98,7 @@ describe('`doctor` without problems', () => {
 it.each<[string, number, string, number]>([
   ['that the service refuses is a failure', 403, 'failure organization', 3],
   ['without any bicycle is a warning: it may be new', 200, 'warning organization', 0],
-])('`doctor` reports an organization %s', async (_what, status, expected, code) => {
+])('`doctor`: an organization %s', async (_what, status, expected, code) => {
   const { url } = await openServer((response, { path }) =>
     sendJson(response, path.includes('organization=') ? status : 200, []),
   );
@@ -157,7 +157,7 @@ describe('`doctor` and the network', () => {
     expect(find('prefix')?.outcome).toBe('ok');
   });
 
-  it('`doctor` shows the proxy, the hosts that use it, and its errors', async () => {
+  it('`doctor` shows the proxy, which hosts use it, and proxy errors', async () => {
     const proxy = await openMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const withUser = proxy.url.replace('http://', 'http://ann:secret@');
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };
@@ -201,7 +201,7 @@ describe('`doctor` and the push URL', () => {
       'not yours',
     ],
     ['never answers', () => {}, 'no answer from'],
-  ])('reports a push channel with %s', async (_what, answer, words) => {
+  ])('reports when the push channel %s', async (_what, answer, words) => {
     const { url } = await openServer(answer);
     await settle(service(), { sse_url: url });
     const { find } = await examine('--timeout 0.5');

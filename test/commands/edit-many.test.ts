@@ -161,7 +161,7 @@ test('does not repeat an edit that the journal records as done', async () => {
   expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
 });
 
-test('repeats an unanswered edit when the version of the bicycle did not change', async () => {
+test("repeats an unanswered edit when the bicycle's version is unchanged", async () => {
   const journal = join(folder, 'j.jsonl');
   let status = 502;
   const { env, edits } = await openBicycles(({ body }) => [status, body]);

@@ -110,7 +110,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   expect(run.results[0]?.message).toContain(message);
 });
 
-test('does not send an edit when --model is already the model of the bicycle', async () => {
+test('does not send an edit when the bicycle already has the given model', async () => {
   const { env, sent } = await openBicycles({
     fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
   });
@@ -160,7 +160,7 @@ test.each([
   },
 );
 
-test('does not edit a single bicycle that another user changed after the preview', async () => {
+test('does not edit a bicycle that another user changed after the preview', async () => {
   const { env, sent } = await openBicycles({
     afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
   });
@@ -183,7 +183,7 @@ test('edits a bicycle even when it moved after the preview', async () => {
   expect(patched.sent).toEqual([{ description: 'mine' }]);
 });
 
-test('refuses only the edit of a bicycle that was deleted after the preview', async () => {
+test('a bicycle deleted after the preview does not block the other edits', async () => {
   const { env, bicycles } = await openBicycles({
     afterRead(_bicycle, readings) {
       if (readings === 2) bicycles.delete(A);
@@ -314,7 +314,7 @@ test.each([
   ['uuid;num', '1,500'],
   ['uuid,num', '1.50'],
   ['uuid,num', '"1,5"'],
-])('with the header %j, the cell %s leaves 1.5 unchanged', async (header, cell) => {
+])('with the header %j, the cell %s is read as 1.5 and changes nothing', async (header, cell) => {
   const delimiter = header[4] ?? '';
   const { code, sent } = await editByCell({ num: 1.5 }, `${header}\n${A}${delimiter}${cell}\n`);
   expect([code, sent]).toEqual([0, []]);
@@ -345,7 +345,7 @@ test.each([
   expect(run.stderr).toContain(hint);
 });
 
-test('refuses a version with a thousands separator', async () => {
+test('rejects a version number with a thousands separator', async () => {
   const text = `uuid;concurrency_version;note\n${A};1,000;new\n`;
   const { code, stderr, sent } = await editByCell({ concurrency_version: 1 }, text);
   expect([code, sent]).toEqual([2, []]);

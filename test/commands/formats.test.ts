@@ -69,7 +69,7 @@ describe.each(COMMANDS)('fleet %s', (line, field) => {
   test.each([
     ['csv', ','],
     ['tsv', '\t'],
-  ])('%s has a header and one row for each item', async (format, delimiter) => {
+  ])('%s output has a header and one row for each item', async (format, delimiter) => {
     const text = await run(line, '-o', format, '--columns', field);
     const [header, ...rows] = parseCsv(text, { delimiter }) as string[][];
     expect(header).toEqual([field]);

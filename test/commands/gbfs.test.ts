@@ -128,7 +128,7 @@ function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
 
-test('without a mirror, only rented bicycles get a new id in the feed', async () => {
+test('without a mirror, renting a bicycle changes only its own vehicle id', async () => {
   const [rented, other] = inStates('available').filter(
     (each, _, all) =>
       hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
@@ -173,7 +173,7 @@ test('deletes outdated feed files and abandoned drafts from the output folder', 
   expect(readdirSync(out).sort()).toEqual(expected);
 });
 
-test('omits last_reported in the second of a rental', () => {
+test('omits last_reported when it falls in the same second as a rental', () => {
   const since = Date.parse('2026-11-22T10:00:00.500Z');
   const reportedAt = (time: string) => {
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };

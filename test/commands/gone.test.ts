@@ -144,7 +144,7 @@ test('does not report bicycles as deleted when a mechanic cannot list them', asy
   });
 });
 
-test('detects a deletion by the falling count while the connection is open', async () => {
+test('detects a deletion from a lower count while the connection is open', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
@@ -156,7 +156,7 @@ test('detects a deletion by the falling count while the connection is open', asy
   });
 });
 
-test('detects a deletion by the falling count when only the first page is known', async () => {
+test('detects a deletion from a lower count when only the first page is known', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 250 }, async (sandbox) => {
     const { organization } = idOf(sandbox);

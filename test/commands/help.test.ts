@@ -25,7 +25,7 @@ const fleet = (line: string, columns?: number) =>
     columns === undefined ? {} : { terminal: { columns } },
   );
 
-it('a help page does not depend on the other declared command groups', async () => {
+it('`fleet help <command>` prints the same page as `fleet <command> --help`', async () => {
   const commands = everyCommand()
     .slice(1)
     .map((command) => pathOf(command).replace('fleet ', ''))
@@ -99,19 +99,24 @@ const CODE = new Set(
 const isCode = (line: string) => CODE.has(line);
 
 describe('every help page', () => {
-  it.each([60, 80, 140])('fits %i columns, except for examples', async (columns) => {
-    const plain = (text: string) => text.replace(/\u001b\[\d+m/g, '');
-    const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
-      plain(text)
-        .split('\n')
-        .filter(
-          (line) =>
-            [...line].length > columns && !/^ {2}(?:# |\S*.*\bfleet\b)/.test(line) && !isCode(line),
-        )
-        .map((line) => `${name}: ${line}`),
-    );
-    expect(tooWide).toEqual([]);
-  });
+  it.each([60, 80, 140])(
+    'every help page fits %i columns, except for its examples',
+    async (columns) => {
+      const plain = (text: string) => text.replace(/\u001b\[\d+m/g, '');
+      const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
+        plain(text)
+          .split('\n')
+          .filter(
+            (line) =>
+              [...line].length > columns &&
+              !/^ {2}(?:# |\S*.*\bfleet\b)/.test(line) &&
+              !isCode(line),
+          )
+          .map((line) => `${name}: ${line}`),
+      );
+      expect(tooWide).toEqual([]);
+    },
+  );
 
   it('every help page fits on one screen', async () => {
     const long = (await everyPage()).map(
@@ -190,7 +195,7 @@ describe('`fleet help`', () => {
     ['output', 'formats', FORMATS],
     ['states', 'states', [...BICYCLE_STATES, ...ALERT_STATES]],
     ['gbfs', 'facts', SYSTEM_NAMES.filter((name) => name !== 'email' && name !== 'phone_number')],
-  ])('%s lists all %s of the program', async (topic, _what, terms) => {
+  ])('`fleet help %s` lists all %s', async (topic, _what, terms) => {
     const { stdout } = await fleet(`help ${topic}`);
     const isListed = (term: string) =>
       stdout.includes(`\n  ${term} `) || stdout.includes(`\n  - ${term}: `);

@@ -214,7 +214,7 @@ describe.concurrent('a second run with the same journal', () => {
     },
   );
 
-  test('does not mark a lost request as done just because the state matches', async () => {
+  test('does not mark an unanswered request as done only because the state matches', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);
       const binding = { base_url: sandbox.baseUrl, transition: 'take_over' };
@@ -241,7 +241,7 @@ describe.concurrent('a second run with the same journal', () => {
     ['leave', 9, 'unknown', 0],
     ['done', 0, 'done', 0],
     ['resend', 0, 'done', 1],
-  ])('decides unknown outcomes with --unknown %s', async (choice, code, outcome, count) => {
+  ])('resolves unknown outcomes with --unknown %s', async (choice, code, outcome, count) => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [moved]);
@@ -286,7 +286,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does not treat a state as confirmed after `--unknown done`', async () => {
+  test('does not use a state accepted with `--unknown done` as evidence', async () => {
     await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
       const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
@@ -371,7 +371,7 @@ describe.concurrent('a second run with the same journal', () => {
     }
   });
 
-  test('waits for the full --settle time before it decides about unanswered requests', async () => {
+  test('waits for the full --settle time before resolving unanswered requests', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);

@@ -97,13 +97,13 @@ describe('a bicycle created during a list read', () => {
     [['--count', '--where', 'state=lost'], ['1']],
     [['--count', '--near', '52.5,13.4', '--radius', '100'], ['7']],
     [['--json', '--jq', 'length'], ['7']],
-  ])('is found with %j', async (args, expected) => {
+  ])('lists the new bicycle with the flags %j', async (args, expected) => {
     const all = args.some((arg) => ['--limit', '--near', '--count'].includes(arg)) ? [] : ['--all'];
     const { code, ids } = await listMoving({ ids: SIX, move: oneIsCreated }, [...all, ...args]);
     expect({ code, ids }).toEqual({ code: 0, ids: expected });
   });
 
-  test('does not search for new bicycles when the read already reached --limit', async () => {
+  test('does not read pages again when --limit is already reached', async () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--limit',
       '5',
@@ -166,14 +166,14 @@ describe('an endless list', () => {
     ['the same rows in turn', (number) => [{ uuid: `u${number % 5}` }]],
     ['the same rows without a uuid', () => [{ name: 'a' }]],
     ['no rows at all', () => []],
-  ])('fails with %s', async (_what, results) => {
+  ])('stops reading a list that has %s', async (_what, results) => {
     const { code, stderr, requests } = await endless(results);
     expect(code).toBe(7);
     expect(stderr).toContain('the list does not end: 10 consecutive pages had no new item');
     expect(requests).toBeLessThan(40);
   });
 
-  test('`bicycles list --limit` fails when the list is shorter than the total of the service', async () => {
+  test("`bicycles list --limit` fails when the list is shorter than the service's total", async () => {
     expect((await endless(() => [{ uuid: 'a' }], ['--limit', '5', '-o', 'uuid'])).code).toBe(7);
     expect((await endless(() => [{ uuid: 'a' }], ['--count', '--where', 'name=x'])).code).toBe(7);
   });

@@ -60,7 +60,7 @@ describe('the token of `auth login --email`', () => {
     expect(renewals(requests)).toHaveLength(1);
   });
 
-  it('an unanswered renewal does not delay Ctrl-C or a logout', async () => {
+  it('an unanswered token renewal does not delay Ctrl-C or a logout', async () => {
     const { url, asked } = await openServer((response, { path }) => {
       if (path.includes('login'))
         sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
@@ -115,18 +115,21 @@ describe('a service that returns wrong tokens', () => {
     ['live for five minutes and do not say when they began', 1, lives(300), 0],
     ['are half spent', 3, lives(300), 1],
     ['have ended by the clock of this machine', 0, lives(-3600), 0],
-  ])('does not renew tokens that %s with every request', async (_what, minutes, tokenOf, times) => {
-    const { url, posts } = await openTokens(tokenOf);
-    await logIn(url);
-    nowMs += minutes * MINUTE_MS;
-    const before = posts();
-    const stdin = Array.from(
-      { length: 20 },
-      (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`,
-    );
-    await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
-    expect(posts() - before).toBe(times);
-  });
+  ])(
+    'tokens that %s are not renewed with every request',
+    async (_what, minutes, tokenOf, times) => {
+      const { url, posts } = await openTokens(tokenOf);
+      await logIn(url);
+      nowMs += minutes * MINUTE_MS;
+      const before = posts();
+      const stdin = Array.from(
+        { length: 20 },
+        (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`,
+      );
+      await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
+      expect(posts() - before).toBe(times);
+    },
+  );
 });
 
 it('logs in with the token_command from the guide', async () => {
@@ -151,7 +154,7 @@ it('logs in with the token_command from the guide', async () => {
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
-it('a long-running command renews its token repeatedly until it ends', async () => {
+it('a long-running command renews its token until the command ends', async () => {
   const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
   await logIn(baseUrl);
   const over = new AbortController();

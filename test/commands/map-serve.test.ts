@@ -166,7 +166,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('sends only newer events to a tab of the same run', async () => {
+test('sends only newer events to a tab that already has the fleet', async () => {
   const { url, send } = await start();
   send(update(1));
   const current = listen(url, 1);
@@ -185,7 +185,7 @@ test('sends only newer events to a tab of the same run', async () => {
   for (const tab of [current, ...others]) tab.stop();
 });
 
-test('a tab that reconnects gets every event since it loaded the fleet', async () => {
+test('a reconnecting tab gets every event since the tab loaded the fleet', async () => {
   const { url, send } = await start();
   send(update(1));
   expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });
@@ -249,7 +249,7 @@ test('closes stalled tabs while other tabs stay open', async () => {
   quick.stop();
 });
 
-test('keeps its URL across runs and tells an open page about missed events', async () => {
+test('`map --serve` keeps its URL across runs and tells open pages about missed events', async () => {
   const folder = newFolder();
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const run = async (port: string) => {
@@ -269,7 +269,7 @@ test('keeps its URL across runs and tells an open page about missed events', asy
   await second.served.stop();
 });
 
-test('rejects a port in use, --zone and an invalid tile server at startup', async () => {
+test('--serve rejects a busy port, --zone and invalid tile server URLs', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const env = await environment();
@@ -341,7 +341,7 @@ test('tells the page that a fleet is too large to follow', () => {
   });
 });
 
-test('reports only once that the alerts cannot be read', async () => {
+test('reports unreadable alerts only once', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
   const { url } = await openServer(answer);

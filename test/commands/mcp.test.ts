@@ -117,7 +117,7 @@ describe('`fleet mcp` tools', () => {
     expect(tools.some((tool) => tool.name === name)).toBe(isThere);
   });
 
-  test('a `fleet mcp` tool returns a cursor that reaches every bicycle', async () => {
+  test('the cursors of the `list_bicycles` tool reach every bicycle', async () => {
     const scene = await openScene();
     const client = await connect(scene);
     const total = scene.sandbox.bicycles(scene.sandbox.organizations[0]?.uuid).length;
@@ -137,7 +137,7 @@ describe('`fleet mcp` tools', () => {
     expect(seen.size).toBe(total);
   });
 
-  test('`fleet mcp` tools return statistics, a bicycle, its history, alerts and results of checks', async () => {
+  test('`fleet mcp` tools return statistics, a bicycle, its history, alerts and check results', async () => {
     const scene = await openScene();
     const client = await connect(scene);
     const [uuid = ''] = inState(scene.sandbox, 'available', 1);
@@ -214,7 +214,7 @@ describe('`fleet mcp` tools', () => {
     }
   });
 
-  test('a `fleet mcp` tool plans the other changes when one bicycle does not exist', async () => {
+  test('the `plan_change` tool plans the other changes when one bicycle does not exist', async () => {
     const client = await connect(await openScene());
     const { rows } = await call(client, 'list_bicycles', { state: ['available'], limit: 1 });
     const [{ uuid }] = rows as [{ uuid: string }];
@@ -249,7 +249,7 @@ describe('`fleet mcp` tools', () => {
     },
   );
 
-  test('`fleet mcp` tools do not write a plan with a read-only profile', async () => {
+  test('`fleet mcp` tools do not write a plan when the profile is read-only', async () => {
     const scene = await openScene();
     const client = await connect({ ...scene, env: { ...scene.env, FLEET_READ_ONLY: '1' } });
     const [bicycle = ''] = inState(scene.sandbox, 'available', 1);

@@ -87,7 +87,7 @@ test.each([
   await execute(`UPDATE writers SET state = replace(state, '"isWhole":false', '"isWhole":true')`);
 });
 
-test('asks the service for a name that is ambiguous in the mirror', async () => {
+test('asks the service when a name is ambiguous in the mirror', async () => {
   await beat();
   await execute(
     `UPDATE bicycles SET name = '${bicycle.name}' WHERE uuid = (SELECT min(uuid) FROM bicycles WHERE uuid <> '${bicycle.uuid}')`,
@@ -141,7 +141,7 @@ test('asks the service when the mirror file is damaged', async () => {
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
 });
 
-test("`watch` starts with the mirror's bicycles and the changes since its last message", async () => {
+test("`watch` starts with the mirror's bicycles and any later changes", async () => {
   const seen = async ({ uuid }: { uuid: string }, flags: readonly string[]) => {
     await beat();
     const { requests } = sandbox();

@@ -319,7 +319,7 @@ describe.each(engines)('%s', (kind, newText) => {
     }
   });
 
-  test('`mirror replay` prints the same lines as a watch at that time', async () => {
+  test('`mirror replay` prints the same lines as the original watch', async () => {
     const run = await fleet('mirror replay --speed max');
     const lines = run.stdout.split('\n');
     expect(lines).toEqual([

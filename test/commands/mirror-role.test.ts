@@ -10,7 +10,7 @@ const SPEED = 40;
 const { openScene, clock } = openScenes(SPEED);
 const [[, newSqlite]] = useEngines();
 
-test('finds deletions in complete lists when the role gets no push messages about them', async () => {
+test("a mechanic's mirror finds deletions by comparing complete lists", async () => {
   const scene = await openScene(await newSqlite());
   const { sandbox, organization, run, to, until } = scene;
   Object.assign(scene.env, { FLEET_TOKEN: await sandbox.token({ affiliations: ['mechanic'] }) });

@@ -61,7 +61,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     expect(await again.stop('SIGTERM')).toMatchObject({ stderr: closed('1 gap') });
   });
 
-  test('does not count a repeated message about a returned bicycle as a ride', async () => {
+  test('a repeated message about a return does not add a ride', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, act } = scene;
     run();
@@ -82,7 +82,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until(states, ...ride);
   });
 
-  test('records an unknown state when a ride is published only to its rider', async () => {
+  test('records an unknown state when only the rider gets messages about a ride', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, env, act } = scene;
     const running = run();
@@ -254,7 +254,7 @@ describe('`mirror run` and bicycles that disappear from the list', () => {
     }
   });
 
-  test('keeps the bicycles of an organization that a later run omits', async () => {
+  test("keeps an organization's bicycles when a later run omits the organization", async () => {
     const { organization: one, other: two, once, ask } = await openScene(await newSqlite());
     const read = (...organizations: string[]) =>
       once(...organizations.flatMap((each) => ['--organization', each]));
@@ -271,7 +271,7 @@ describe('`mirror run` and bicycles that disappear from the list', () => {
 });
 
 describe('the writer lease of `mirror run`', () => {
-  test('replaces a killed writer 15 s after its last heartbeat', async () => {
+  test('takes over 15 s after the last heartbeat of a killed writer', async () => {
     const { once, tell } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver(hostname(), Date.now() - 12_000));
@@ -282,7 +282,7 @@ describe('the writer lease of `mirror run`', () => {
     expect(await once()).toMatchObject(waited);
   });
 
-  test('reports a refused subscription while it waits for the lease', async () => {
+  test('reports a refused subscription while waiting for the lease', async () => {
     const { once, run, tell, env } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver('elsewhere', Date.now()));
@@ -303,7 +303,7 @@ describe('the writer lease of `mirror run`', () => {
     const running = run();
     await scene.isWhole();
     await scene.said(running, 'watching');
-    const second = `another process is writing ${scene.organization}: process ${process.pid} on`;
+    const second = `another process is writing the data of ${scene.organization}: process ${process.pid} on`;
     expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(second) });
     await scene.tell(takenOver('elsewhere', Date.now()));
     sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });
@@ -406,7 +406,7 @@ describe('errors of `mirror run`', () => {
 
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)(
-    'waits for a database lock of another process and reports it',
+    'waits while another process locks the database, and reports the wait',
     async () => {
       const to = (await postgres?.()) ?? '';
       const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);

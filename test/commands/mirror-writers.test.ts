@@ -38,7 +38,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
       const scene = await openScene(await newText());
       const { organization: one, other: two, to, env, run, once, until, isWhole } = scene;
       for (const { code, stderr } of await Promise.all([once(), once(), once()]))
-        if (code !== 0) expect(stderr).toContain(`another process is writing ${one}`);
+        if (code !== 0) expect(stderr).toContain(`another process is writing the data of ${one}`);
       const nobodyIsGone = () =>
         until('select count(*) as n from bicycles where gone is not null', { n: 0 });
       run();
@@ -47,7 +47,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
       await isWhole(two);
       await goesOn(scene);
       await nobodyIsGone();
-      const writer = `another process is writing ${one}: process ${process.pid} on`;
+      const writer = `another process is writing the data of ${one}: process ${process.pid} on`;
       expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(writer) });
       const status = async () => runFleet(['mirror', 'status', '--to', to, '--json'], { env });
       await expect.poll(async () => (await status()).code, { timeout: LIMIT_MS }).toBe(0);
@@ -70,13 +70,13 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await isWhole();
     const refused = {
       code: 3,
-      stderr: expect.stringContaining(`another process is writing ${organization}`),
+      stderr: expect.stringContaining(`another process is writing the data of ${organization}`),
     };
     expect(await once('--organization', other)).toMatchObject(refused);
     expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
 
-  test('--standby recognizes a returning bicycle whose new state was not published', async () => {
+  test('--standby records the return of a bicycle whose rental was not published', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
@@ -125,7 +125,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await goesOn(scene);
   });
 
-  test('--standby takes over from a killed writer and records a closed gap', async () => {
+  test('--standby replaces a killed writer and records the gap in between', async () => {
     const { sandbox, organization, to, env, ...scene } = await openScene(await newText());
     const { run, said, isWhole, tell, until, ask } = scene;
     const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], {

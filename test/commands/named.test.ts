@@ -21,7 +21,7 @@ async function fleet(
 }
 
 describe('`organizations list`, `zones list` and `models list`', () => {
-  test('prints zones with outlines as GeoJSON, and rejects GeoJSON for organizations', async () => {
+  test('prints zones as GeoJSON and rejects GeoJSON for organizations', async () => {
     const { features } = JSON.parse((await fleet(['zones', 'list', '-o', 'geojson'])).stdout);
     expect(features).toHaveLength(sandbox().zones.length);
     expect(features[0]).toMatchObject({
@@ -33,7 +33,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
   });
 
-  test('outlines follow the right-hand rule and are cut at the antimeridian', async () => {
+  test('zone outlines follow the right-hand rule and are cut at the antimeridian', async () => {
     const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
     const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
     const zone = (type: string, rings: string) =>
@@ -68,7 +68,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
 });
 
 describe('names in flags', () => {
-  test('--zone, --organization and the settings accept names as values', async () => {
+  test('--zone, --organization and the settings accept names instead of UUIDs', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];

@@ -73,7 +73,7 @@ describe('the --organization flag', () => {
   });
 });
 
-test('replaces half a surrogate pair in a UUID before it requests the bicycle', async () => {
+test('replaces a lone surrogate in a UUID before requesting the bicycle', async () => {
   const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/bicycles/?'))
       response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');

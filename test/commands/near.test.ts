@@ -83,7 +83,7 @@ describe('geometry of --near', () => {
     expect(Math.round(metres / 1000)).toBe(kilometres);
   });
 
-  test('calculates the distance by which a point was moved (property-based)', () => {
+  test('measures the distance between a point and its moved copy (property-based)', () => {
     fc.assert(
       fc.property(
         place,
@@ -116,7 +116,7 @@ describe('geometry of --near', () => {
     );
   });
 
-  test('the box is valid and uses no exponents (property-based)', () => {
+  test('the box is valid and its numbers have no exponents (property-based)', () => {
     fc.assert(
       fc.property(anywhere, radius, (centre, radiusMetres) => {
         const box = boxAround({ centre, radiusMetres });

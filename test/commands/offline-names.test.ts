@@ -9,7 +9,7 @@ import { useSandbox } from '../support/sandbox.js';
 const sandbox = useSandbox({ bicycles: 30, rate: 0 });
 
 test.each(useEngines())(
-  'finds an organization by name in the mirror without the service (%s)',
+  '--offline finds an organization by name in the mirror (%s)',
   async (_kind, newText) => {
     const to = await newText();
     const [{ uuid, name } = { uuid: '', name: '' }] = sandbox().organizations;

@@ -116,7 +116,7 @@ const KINDS = [
   ['of the interface alone', false],
 ] as const;
 
-describe.each(KINDS)('a service %s', (_kind, isObserved) => {
+describe.each(KINDS)('ambiguous and long bicycle arguments (service %s)', (_kind, isObserved) => {
   test('lists all bicycles that match an ambiguous argument and does not send a change', async () => {
     const { code, stderr } = await run({ isObserved }, [
       'get',
@@ -129,7 +129,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
-  test('shortens a long argument in the error', async () => {
+  test('shortens a long argument in the error message', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'x'.repeat(100_000)]);
     expect(code).toBe(5);
     expect(stderr.length).toBeLessThan(1000);

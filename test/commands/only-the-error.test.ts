@@ -6,7 +6,7 @@ import { openServer, sendJson } from '../support/server.js';
 
 const uuidOf = (number: number) => `1c2d3e4f-0000-4000-8000-00000000000${number}`;
 
-it('prints only the error of an invalid row while other rows are being looked up', async () => {
+it("prints only the row's error when an invalid row interrupts other lookups", async () => {
   const { env } = await openServer(async (response, { path }) => {
     const uuid = path.split('/').at(-2) ?? '';
     if (!uuid.endsWith('1')) await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -156,7 +156,7 @@ describe('formats', () => {
     },
   );
 
-  test('draws a page with hatched gaps in its charts', async (context) => {
+  test('the HTML page shows gaps as hatched areas in the charts', async (context) => {
     const file = join(folder, 'week.html');
     await stats(address, ['--by', 'day', ...PERIOD, '--file', file]);
     const page = await browser(context).newPage({ viewport: { width: 900, height: 800 } });
@@ -218,7 +218,7 @@ describe("the mirror's age", () => {
     ['mirror query', ['mirror', 'query', 'select count(*) as n from bicycles']],
     ['report', ['report']],
     ['mirror replay', ['mirror', 'replay', '--speed', '10000000']],
-  ])('`%s` reports that the mirror is older than a minute', async (_name, args) => {
+  ])("`%s` reports that the mirror's data is more than a minute old", async (_name, args) => {
     const run = await runFleet([...args, '--to', await old()]);
     expect(run.stderr).toMatch(/! from the mirror, 3 h( \d+ s)? old: no writer is running/);
   });
@@ -230,7 +230,7 @@ describe("the mirror's age", () => {
     expect(run).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test("the bars show the time since the mirror's last message with hatching", async () => {
+  test("the bars are hatched for the time since the mirror's last message", async () => {
     const run = await runFleet(['bicycles', 'stats', '--by', 'hour', '--to', await old()]);
     expect(run.stderr).toContain('! the mirror has no data for 3 h');
   });

@@ -145,7 +145,7 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '7\n' });
   });
 
-  test('--count with a condition checks the bicycles of every page', async () => {
+  test('--count with --where checks the bicycles on every page', async () => {
     const { code, stdout } = await list(['--count', '--where', 'state=available']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '4\n' });
   });

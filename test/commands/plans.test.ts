@@ -155,7 +155,7 @@ describe('a plan written by another program', () => {
 });
 
 describe('hostile scenarios for `fleet apply`', () => {
-  test('does not report a bicycle as done when another user changes it first', async () => {
+  test('does not report a bicycle as done when another user changes it before the request', async () => {
     const scene = await openScene();
     const [uuid = ''] = await planMaintenance(scene, 1);
     let reads = 0;
@@ -192,7 +192,7 @@ describe('hostile scenarios for `fleet apply`', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('2 done')]);
   });
 
-  test('recognizes an edit from the plan after the service trimmed its text', async () => {
+  test('does not repeat a planned edit when the service trims the text', async () => {
     const scene = await openScene({ faults: [{ kind: 'trim' }] });
     const [uuid = ''] = available(scene.sandbox, 1);
     const rows = `${JSON.stringify({ uuid, note: ' trimmed ' })}\n`;

@@ -77,7 +77,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('a prompt is suspended only once when Ctrl-Z is pressed several times', () =>
+  test('pressing Ctrl-Z several times suspends a prompt only once', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(`hunter${CTRL_Z}${CTRL_Z}${CTRL_Z}`);
@@ -93,7 +93,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   test.each([
     ['Ctrl-\\', (terminal: Terminal) => terminal.press(`hunter${CTRL_BACKSLASH}`)],
     ['SIGQUIT', () => process.kill(readPid(), 'SIGQUIT')],
-  ])('a password prompt never writes a core dump after %s', (_name, end) =>
+  ])('does not write a core dump when %s ends a password prompt', (_name, end) =>
     inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
       await terminal.until(PASSWORD);
       end(terminal);
@@ -121,7 +121,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     ['of several lines', 'first line\rsecond line\r', /it must be one line/],
     ['of two lines without a last line break', 'first line\rsecond', /it must be one line/],
     ['with a NUL character', 'secr\0et\r', /it must not contain a NUL character/],
-  ])('asks again for a password %s', (_what, keys, reason) =>
+  ])('rejects a password %s and asks again', (_what, keys, reason) =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(keys);
@@ -140,7 +140,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     ['CR', '\r'],
     ['LF', '\n'],
     ['CRLF', '\r\n'],
-  ])('does not show a token that was pasted after an address and %s', (_name, end) =>
+  ])('does not echo a token that is pasted after an address and %s', (_name, end) =>
     inTerminal('unset FLEET_BASE_URL FLEET_SSE_URL; fleet auth login', async (terminal) => {
       await terminal.until(/Address of the service[^\n]*$/);
       const { baseUrl } = sandbox();
@@ -179,7 +179,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 130);
     }));
 
-  test('a prompt is suspended together with the script that runs fleet', () =>
+  test('Ctrl-Z suspends a prompt and the script that runs fleet', () =>
     inTerminal(`sh -c '${login}; echo "script: $?"'`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);
@@ -218,7 +218,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   test.each([
     ['y\r', 0, 2],
     ['n\r', 2, 0],
-  ])('asks on the terminal when the bicycles come from a pipe (answer: %j)', (key, code, sent) =>
+  ])('asks for confirmation on the terminal when stdin is piped (answer: %j)', (key, code, sent) =>
     inShell(
       'fleet bicycles list --state available --limit 2 -o uuid -q | fleet bicycles act - put_in_maintenance',
       async (terminal) => {

@@ -89,7 +89,7 @@ describe('renewal of a 60-second token', () => {
     }
   });
 
-  it('a long bulk run renews a token with a lifetime of 60 s three times', async () => {
+  it('a long bulk run renews its 60-second token three times', async () => {
     const sandbox = await openSandbox({
       bicycles: 60,
       now: () => nowMs,
@@ -108,7 +108,7 @@ describe('renewal of a 60-second token', () => {
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('only one of two processes renews a token with a lifetime of 60 s', async () => {
+  it('only one of two processes renews a 60-second token', async () => {
     // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();
@@ -141,7 +141,7 @@ it('stores the new refresh token when Ctrl-C arrives during a renewal', async ()
   expect((await readStored()).logins.default.refreshToken).toBe('second-token');
 });
 
-it('uses the token of another login when the renewal failed', async () => {
+it('uses the token of another login when the renewal fails', async () => {
   let onRenewal: () => Promise<unknown> = async () => {};
   const { url } = await openServer(async (response, { path }) => {
     if (!path.startsWith('/jwt/')) return sendPage(response, []);

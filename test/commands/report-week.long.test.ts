@@ -43,7 +43,7 @@ const FILL = [
 ];
 
 test.skipIf(isExecutable)(
-  'a report on a week with 5,000,000 changes stays within its time and memory limits',
+  'a weekly report on 5,000,000 changes stays within its limits',
   async () => {
     const address = `sqlite:${join(newFolder(), 'fleet.db')}`;
     await withDatabase(address, async (database) => {

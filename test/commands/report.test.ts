@@ -118,7 +118,7 @@ function replaceSeconds(sql: string, kind: 'sqlite' | 'postgres'): string {
 
 describe('definitions', () => {
   test.each(ENGINES)(
-    'the SQL from the guide returns the same numbers as the command (%s)',
+    'the SQL from the guide returns the numbers of `fleet report` (%s)',
     async (kind, newText) => {
       const address = await newText();
       const fleet = simulateFleet({ seed: 7, ...MONTH, hasReturns: false });
@@ -162,7 +162,7 @@ describe('figures', () => {
     },
   );
 
-  test('in 100 random months, every reported number is correct or marked as uncertain', async () => {
+  test('every number in 100 randomly generated months is correct or marked uncertain', async () => {
     let certainCount = 0;
     for (let seed = 1; seed <= 100; seed += 1) {
       const address = await newSqlite();
@@ -175,7 +175,7 @@ describe('figures', () => {
   }, 300_000);
 
   test.each(ENGINES.slice(1))(
-    'in random months, every reported number is correct or marked as uncertain (%s)',
+    'each number in a randomly generated month is correct or marked uncertain (%s)',
     async (_kind, newText) => {
       for (const seed of [5, 6, 7]) {
         const address = await newText();
@@ -227,7 +227,7 @@ describe('figures', () => {
     }
   });
 
-  test('the numbers for a day with 23 hours are based on its real length', async () => {
+  test('numbers for a 23-hour day are based on 23 hours', async () => {
     const address = await newSqlite();
     // In Berlin, clocks are set forward on 29 March 2026.
     const fleet = simulateFleet({
@@ -249,7 +249,7 @@ describe('figures', () => {
     expect(own.find(({ name }) => name === 'fleet_size_mean')?.certain).toBe(true);
   });
 
-  test('numbers for a period without a mirror are null or -, never 0', async () => {
+  test('numbers are null or - for a period before the mirror started', async () => {
     const address = await newSqlite();
     const mirrorDelayMs = 10 * DAY_MS;
     await writeMirrorOf(address, simulateFleet({ seed: 5, ...MONTH, mirrorDelayMs }));
@@ -303,7 +303,7 @@ describe('figures', () => {
     ]);
   });
 
-  test("numbers are unknown when the mirror's complete data ends before the period starts", async () => {
+  test("numbers are unknown for a period after the mirror's complete data", async () => {
     const address = await newSqlite();
     await writeMirrorOf(address, simulateFleet({ seed: 8, ...MONTH }));
     const lastMs = MONTH.fromMs + 10 * DAY_MS;
@@ -363,7 +363,7 @@ describe('formats', () => {
     return address;
   }
 
-  test('csv has one row for each number, with the section of the report', async () => {
+  test('csv has one row for each number in each report section', async () => {
     const address = await writeSimulated();
     const plain = (await report(address, [...WEEK, '-o', 'csv'])).stdout.trimEnd().split('\n');
     expect(plain[0]).toBe('name,value,unit,before,coverage,certain,before_certain');
@@ -406,7 +406,7 @@ describe('formats', () => {
     expect(from).toEqual(new Date('2026-10-11T02:00:00Z'));
   });
 
-  test('html escapes names and marks uncertain figures', async () => {
+  test('html escapes names and marks uncertain numbers', async () => {
     const address = await writeSimulated();
     await withDatabase(address, (database) =>
       database.all("UPDATE bicycles SET name = '<script>alert(1)</script>'"),
@@ -438,14 +438,14 @@ describe('parts', () => {
     return Object.fromEntries(sizes.map((each) => [each.part ?? 'whole', each.value]));
   }
 
-  test('the numbers for all models add up to those for the fleet', async () => {
+  test('the numbers of the models add up to the fleet total', async () => {
     const { whole, ...models } = await sizesBy('model');
     expect(Object.keys(models).length).toBeGreaterThan(1);
     const sum = Object.values(models).reduce<number>((total, value) => total + (value ?? 0), 0);
     expect(isClose(sum, whole ?? null)).toBe(true);
   });
 
-  test("the numbers by zone use the service's zone outlines and the current positions", async () => {
+  test('`report --by zone` uses zone outlines and current positions', async () => {
     const { whole, ...zones } = await sizesBy('zone');
     expect(Object.keys(zones).length).toBeGreaterThan(1);
     for (const size of Object.values(zones)) expect(size).toBeLessThanOrEqual(whole ?? 0);

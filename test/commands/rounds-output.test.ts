@@ -49,7 +49,7 @@ async function written(words: string, name: string): Promise<Buffer> {
 
 const TWO_VANS = '--vans 2 --capacity 2';
 
-test('on a terminal, `rounds` shows a map with lines and then the stops', async () => {
+test('`rounds` shows a route map above the list of stops', async () => {
   const terminal = { columns: 120, rows: 50 };
   const { stdout, stderr } = await rounds(TWO_VANS, { terminal, env: { LANG: 'C.UTF-8' } });
   expect(stdout).toMatch(/[\u2801-\u28ff]/);
@@ -92,7 +92,7 @@ const GPX_ORDER: { readonly [element: string]: readonly string[] } = {
   ],
 };
 
-test('the GPX file has the elements of the GPX 1.1 schema in the right order', async () => {
+test('the GPX file follows the element order of the GPX 1.1 schema', async () => {
   const text = (await written(TWO_VANS, 'rounds.gpx')).toString();
   const parser = new SaxesParser({ xmlns: true });
   const open: { name: string; last: number }[] = [];
@@ -125,7 +125,7 @@ test('the GPX file has the elements of the GPX 1.1 schema in the right order', a
   expect(names.some((name) => name.endsWith('Ada <1> & "2"'))).toBe(true);
 });
 
-test('GPX and the page contain only valid coordinates, even near the poles', async () => {
+test('GPX and HTML contain only valid coordinates, even near the poles', async () => {
   const edges = [
     [10, 179.99999999],
     [90, -180],

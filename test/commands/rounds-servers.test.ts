@@ -102,7 +102,7 @@ describe('--router', () => {
     expectNoToken(router);
   });
 
-  test('requests each block of at most 100 by 100 distances once', async () => {
+  test('requests distances in blocks of at most 100 by 100', async () => {
     const router = await openServer(answerTable());
     const { code, plan } = await rounds([`--router`, `${router.url}/`], 230);
     expect(code).toBe(0);
@@ -313,7 +313,7 @@ describe('--solver', () => {
       'a tour exceeds --capacity',
     ],
     ['answers with text', (response) => void response.end('hello'), 'not a JSON object'],
-  ])('orders the stops itself when the VROOM server %s', async (_what, answer, reason) => {
+  ])('fleet orders the stops itself when the VROOM server %s', async (_what, answer, reason) => {
     const solver = await openServer(answer);
     const words = ['--capacity', '2', '--vans', '2'];
     const own = await rounds(words);
@@ -343,7 +343,7 @@ describe('--solver', () => {
     },
   );
 
-  test('replaces the order of the VROOM server when it would exceed --hours', async () => {
+  test('replaces a VROOM solution when a tour would exceed --hours', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];
     const { stderr } = await rounds(words, 12);
@@ -355,7 +355,7 @@ test.each([
   ['--router', '/key-of-the-hosted-router'],
   ['--solver', '/key-of-the-hosted-solver/'],
   ['--solver', '/?api_key=key-of-the-hosted-solver'],
-])('hides the key in the address of %s %s when the server repeats it', async (flag, path) => {
+])('hides the API key in %s %s when the server echoes the address', async (flag, path) => {
   const answers: Answer[] = [
     (response, asked) => sendJson(response, 400, { message: asked.path, error: asked.path }),
     (response, asked) => sendJson(response, 200, { code: `${'x'.repeat(190)}${asked.path}` }),

@@ -88,7 +88,7 @@ test('refuses more than 5,000 bicycles and says how to select fewer', async () =
   expect(stderr).toContain('--zone');
 });
 
-test('--plan writes the plan before the output', async () => {
+test('--plan writes the plan file before fleet prints any output', async () => {
   const plan = join(newFolder(), 'rounds.plan');
   const hadPlan: boolean[] = [];
   const onStdout = () => hadPlan.push(existsSync(plan));

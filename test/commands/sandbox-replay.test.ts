@@ -12,7 +12,7 @@ import { useSandbox } from '../support/sandbox.js';
 const recorded = useSandbox({ bicycles: 30 });
 const folder = newFolder();
 
-test('replays all changes from a mirror, from its first state to its last', async () => {
+test('replays every change in a mirror from the first to the last', async () => {
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
   const all = recorded().bicycles(organizationOf(recorded()));
   const [first, second, third] = all;

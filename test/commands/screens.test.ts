@@ -49,7 +49,7 @@ test('long messages break between words', async () => {
 });
 
 describe('tables without truncation', () => {
-  test('-o wide prints every column and complete UUIDs on a terminal of any width', async () => {
+  test('-o wide prints all columns and full UUIDs at any terminal width', async () => {
     const { stdout } = await onTerminal('bicycles list --limit 3 -o wide', { columns: 40 });
     expect(stdout).toMatch(/^NAME +STATE +CHARGE +SEEN +ID +POSITION\n/);
     expect(stdout.match(/[0-9a-f]{8}-[0-9a-f]{4}-/g)).toHaveLength(3);
@@ -58,7 +58,7 @@ describe('tables without truncation', () => {
     expect(alerts.stdout).not.toContain('…');
   });
 
-  test('--no-truncate prints the columns of the table without shortening', async () => {
+  test('--no-truncate prints the table columns with their full values', async () => {
     const cut = await onTerminal('alerts list', { columns: 80 });
     const uncut = await onTerminal('alerts list --no-truncate', { columns: 80 });
     expect(cut.stdout).toContain('…');
@@ -89,7 +89,7 @@ describe('--no-headers', () => {
   });
 });
 
-test('prints the newest alerts first, unless --ordering sorts them', async () => {
+test('`alerts list` prints the newest alerts first unless --ordering is given', async () => {
   const created = async (line: string) =>
     JSON.parse((await inPipe(`${line} --jq map(.created)`)).stdout) as string[];
   const newest = await created('alerts list');
@@ -104,7 +104,7 @@ describe('a terminal that supports only ASCII', () => {
     { TERM: 'dumb', LANG: 'C.UTF-8' },
     { LANG: 'C' },
     { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' },
-  ])('shows only ASCII characters with %j', async (env) => {
+  ])('prints only ASCII characters with the environment %j', async (env) => {
     const lines = [
       'bicycles stats --by state',
       'bicycles list --limit 5 --columns state,model',

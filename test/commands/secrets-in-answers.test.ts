@@ -14,7 +14,7 @@ const encoded = [...TOKEN].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).
 test.each([
   ['as text', TOKEN],
   ['in percent encoding', encoded],
-])('hides a token %s in a successful response that is not JSON', async (_, written) => {
+])('hides a token %s in a non-JSON response with status 200', async (_, written) => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`oops ${written}`);
   });
@@ -24,7 +24,7 @@ test.each([
   expect(run.stderr).not.toContain(written.slice(0, 12));
 });
 
-test('does not log the header values of a login request', async () => {
+test('-v hides the header values of a login response', async () => {
   const { url } = await openServer((response) => {
     response
       .writeHead(200, { 'Content-Type': 'application/json', 'X-Next': TOKEN })
@@ -39,7 +39,7 @@ test('does not log the header values of a login request', async () => {
   expect(run.stderr).not.toContain(TOKEN.slice(0, 12));
 });
 
-test('does not show response headers that may repeat the password of a refused login', async () => {
+test('does not show response headers that may repeat a rejected password', async () => {
   const { url } = await openServer((response) => {
     const damaged = '?ecret words 9?';
     response
@@ -63,7 +63,7 @@ test('does not show response headers that may repeat the password of a refused l
   }
 });
 
-test('shows the request id of a refused login when it is a UUID', async () => {
+test('shows a UUID request id after a refused login', async () => {
   const id = '2d25d0a0-6c1c-4d0f-9f57-3d7b5b1d5f0e';
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'X-Service-RequestId': id }).end('no');
@@ -114,22 +114,19 @@ test.each([
   ['JSON with the name api_key', [], '{"api_key": "Two words 9"}'],
   ['JSON with the name privateKey', [], '{"service": {"privateKey": "Two words 9"}}'],
   ['JSON with the name pwd', [], '{"pwd": "Two words 9"}'],
-])(
-  '`api` shows no password in %s, even when the response quotes it',
-  async (_format, flags, body) => {
-    const { url } = await openServer((response, asked) => {
-      response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not valid: ${asked.body}`);
-    });
-    const run = await runFleet(
-      ['api', '/login/', '-X', 'POST', '-v', '-i', '--input', '-', ...flags],
-      { env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN }, stdin: Readable.from([body]) },
-    );
-    expect([run.code, run.stderr]).toEqual([6, expect.stringContaining('its answer is not shown')]);
-    expect(run.stdout + run.stderr).not.toMatch(/Two.words/);
-  },
-);
+])('`api` hides a response that may quote a password sent in %s', async (_format, flags, body) => {
+  const { url } = await openServer((response, asked) => {
+    response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not valid: ${asked.body}`);
+  });
+  const run = await runFleet(
+    ['api', '/login/', '-X', 'POST', '-v', '-i', '--input', '-', ...flags],
+    { env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN }, stdin: Readable.from([body]) },
+  );
+  expect([run.code, run.stderr]).toEqual([6, expect.stringContaining('its answer is not shown')]);
+  expect(run.stdout + run.stderr).not.toMatch(/Two.words/);
+});
 
-test('`api` does not quote the response to a query with a password from stdin', async () => {
+test('`api` never shows a query password that was read from stdin', async () => {
   const { url } = await openServer((response, { path }) => {
     const target = `https://other.example/?next=${encodeURIComponent(path)}`;
     response.writeHead(302, { Location: target }).end();
@@ -153,7 +150,7 @@ test('`api -i` hides the value of a secret header that the response quotes', asy
   expect(run.stdout + run.stderr).not.toContain('Two words');
 });
 
-test('`api` quotes the response when field names only resemble those of secrets', async () => {
+test('`api` quotes the response when a field name only resembles a secret', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"detail": "no"}');
   });
@@ -191,7 +188,7 @@ test.each(['HTTP_PROXY', 'http_proxy'])(
   },
 );
 
-test('hides the user name of a proxy address without a password', async () => {
+test('hides the user name in a proxy address that has no password', async () => {
   const { url } = await openServer((response, { headers }) => {
     const login = String(headers['proxy-authorization']);
     const decoded = Buffer.from(login.slice('Basic '.length), 'base64').toString();
@@ -211,7 +208,7 @@ test('hides the user name of a proxy address without a password', async () => {
   expect(run.stderr).not.toMatch(/51HqLyj|a2V5LTUxSHFMeWoy/);
 });
 
-test('hides the value of FLEET_TOKEN when it is typed in the wrong place', async () => {
+test('hides the token from FLEET_TOKEN that is typed in the wrong place', async () => {
   // It is not a JWT, which is hidden everywhere.
   const token = '9944b09199c62bcf9418ad846dd0e4bb';
   for (const line of [

@@ -68,7 +68,7 @@ describe.each(WRITTEN)('a token %s in service data', (_name, text) => {
     ['one bicycle', ['bicycles', 'get', BICYCLE, '--json']],
     ['an answer', ['api', '/bicycles/']],
     ['an answer with its head', ['api', `/bicycles/${BICYCLE}/`, '-i']],
-  ])('is hidden in %s', async (_what, args) => {
+  ])('is shown as [hidden] in %s', async (_what, args) => {
     const run = await runFleet(args, { env: await serveRows(text) });
     expect(run.code).toBe(0);
     expect(run.stdout).toMatch(/a (?:SldUIG)?\[hidden\]/);
@@ -97,7 +97,7 @@ describe.each(WRITTEN)('a token %s in service data', (_name, text) => {
     expect(readFileSync(database, 'latin1')).not.toContain(text.slice(20, 32));
   });
 
-  test('hides a token in state files and in data for commands and other servers', async () => {
+  test('state files, --exec input and --post bodies do not contain the token', async () => {
     const env = await serveRows(text, {
       alert_type: 'lock.bat.low',
       message: `m ${text}`,
@@ -143,7 +143,7 @@ test('hides a token that a push message contains', async () => {
   expect(run.stdout + run.stderr).not.toContain(TOKEN.slice(20, 32));
 });
 
-test('hides only the token when the service wrote it with JSON escapes', async () => {
+test('hides a token that the service wrote as JSON escapes', async () => {
   const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
   const { url } = await openServer((response) =>
     sendJson(response, 200, `[{"uuid": "${BICYCLE}", "name": "a ${escaped}"}]`),
@@ -178,7 +178,7 @@ describe.each([
     'UTF-16 in big-endian order',
     (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(),
   ],
-])('a token in a body of %s', (_name, encode) => {
+])('a token in a response encoded as %s', (_name, encode) => {
   test.each(['text/plain; charset=utf-16', 'application/octet-stream'])(
     'is hidden in the type %s',
     async (type) => {
@@ -207,7 +207,7 @@ test('`api --include` never prints a token that an error response quotes', async
   expect(run.stdout).toMatch(/^HTTP\/1\.1 400[\s\S]*not \[hidden\]\n?$/);
 });
 
-test('`api --include` does not show any part of an error response that may quote a password', async () => {
+test('`api --include` hides an error response that may quote a password', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'X-Given': 'Two words 9' }).end('not Two words 9');
   });
@@ -216,7 +216,7 @@ test('`api --include` does not show any part of an error response that may quote
   expect(run.stdout).toBe('HTTP/1.1 400 Bad Request\n\n');
 });
 
-test('hides only the signature of a token in data', async () => {
+test('hides a token signature that appears without the rest of the token', async () => {
   for (const text of [SIGNATURE, Buffer.from(SIGNATURE).toString('hex')]) {
     const env = await serveRows(text);
     const run = await runFleet(['bicycles', 'list', '--json'], { env });

@@ -17,7 +17,7 @@ describe.each([
   ['a JWT', JWT],
   ['a key', KEY],
   ['a URL-safe token', URL_SAFE],
-])('when a variable contains %s', (_name, token) => {
+])('an environment variable that contains %s', (_name, token) => {
   test.each([
     'FLEET_TOKEN_FILE',
     'FLEET_TOKEN_COMMAND',
@@ -26,7 +26,7 @@ describe.each([
     'FLEET_API_VERSION',
     'FLEET_OUTPUT',
     'FLEET_READ_ONLY',
-  ])('no command repeats %s', async (variable) => {
+  ])('no command shows the value of %s', async (variable) => {
     for (const line of [['config', 'list'], ['auth', 'status'], ['doctor'], ['bicycles', 'list']]) {
       const { stdout, stderr } = await run(line, {
         FLEET_BASE_URL: 'http://127.0.0.1:1',
@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-test('an error shows the path of a token file even when it looks like a token', async () => {
+test('an error shows a token file path that looks like a token', async () => {
   const path = join(newFolder(), KEY);
   const { code, stderr } = await run(['auth', 'token'], { FLEET_TOKEN_FILE: path });
   expect([code, stderr]).toEqual([3, expect.stringContaining(path)]);
@@ -48,11 +48,14 @@ test('an error shows the path of a token file even when it looks like a token', 
   expect(listed.stdout).toContain(path);
 });
 
-test.each([JWT, KEY, URL_SAFE])('refuses a new profile with the name %s', async (token) => {
-  const { code, stderr } = await run(['config', 'set', 'retries', '2', '--profile', token]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('looks like a token')]);
-  expect(stderr).not.toContain(token);
-});
+test.each([JWT, KEY, URL_SAFE])(
+  'refuses a new profile when its name looks like a token: %s',
+  async (token) => {
+    const { code, stderr } = await run(['config', 'set', 'retries', '2', '--profile', token]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('looks like a token')]);
+    expect(stderr).not.toContain(token);
+  },
+);
 
 describe.each([
   ['a JWT', JWT],
@@ -113,7 +116,7 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
       ['auth', 'login', '--email', 'a@b.example', `--password=${password}`],
       ['config', 'set', `token=${password}`],
       ['bicycles', 'list', '--timezone', `X-Api-Key: ${password}`],
-    ])('%s %s %s %s %s', async (...line) => {
+    ])('in the command fleet %s %s %s %s %s', async (...line) => {
       for (const more of [[], ['--json']]) {
         const { code, stderr } = await run([...line.filter(Boolean), ...more]);
         expect([code, stderr]).toEqual([
@@ -140,15 +143,12 @@ test.each([
   ['bicycles', 'act', 'B1', 'rent', '--field', `key ${PASSWORD}`],
   ['gbfs', '--set', `key ${PASSWORD}`],
   ['sandbox', '--webhook', `hooks.example.com/services/${PASSWORD}`],
-])(
-  'errors do not repeat a password that was typed in the syntax of another program: %s %s %s %s %s',
-  async (...line) => {
-    const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
-    const { code, stderr } = await run(line, env);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('error')]);
-    expect(stderr).not.toContain(PASSWORD);
-  },
-);
+])('errors do not repeat a password typed in a wrong syntax: %s %s %s %s %s', async (...line) => {
+  const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+  const { code, stderr } = await run(line, env);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('error')]);
+  expect(stderr).not.toContain(PASSWORD);
+});
 
 test('an error shows an unknown flag but not its value', async () => {
   const { stderr } = await run(['bicycles', 'list', '--colour=red']);
@@ -167,7 +167,7 @@ test('-v hides the password in a field or parameter named `pass`', async () => {
   }
 });
 
-test('an error does not repeat a secret that was typed as a variable name', async () => {
+test('errors do not repeat a secret typed instead of a variable name', async () => {
   const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
   expect([code, stderr]).toEqual([3, expect.stringContaining('pass the name of a variable')]);
   expect(stderr).not.toContain(PASSWORD);
@@ -224,7 +224,7 @@ const SECRET_COMMANDS = [
 ] as const;
 
 test.each(SECRET_COMMANDS)(
-  'the notice of `config set token_command` hides the secret in %s',
+  '`config set token_command` prints a notice without the secret in %s',
   async (value, shown) => {
     const env = { FLEET_CONFIG_DIR: newFolder() };
     const { code, stderr } = await run(['config', 'set', 'token_command', value], env);
@@ -240,7 +240,7 @@ test.each<[key: string, value: string]>([
   ['defaults.alerts watch.exec', "curl -H 'X-Api-Key: S3-cret' https://a.example/"],
   ['defaults.alerts watch.exec', 'notify S3-cret'],
   ['defaults.alerts watch.post', 'https://hooks.example/T0/S3-cret-of-the-hook'],
-])('`config list` hides %s = %s, and `config get` prints it', async (key, value) => {
+])('`config list` hides %s = %s, but `config get` prints it', async (key, value) => {
   const env = { FLEET_CONFIG_DIR: newFolder() };
   expect((await runFleet(['config', 'set', key, value], { env })).code).toBe(0);
   const list = await runFleet(['config', 'list', '--json'], { env });

@@ -64,7 +64,7 @@ describe('a page that disappears during a list read', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('check the ID')]);
   });
 
-  it('`bicycles list` fails when a page disappears again during the second read', async () => {
+  it('`bicycles list` fails when a page also disappears during the second read', async () => {
     const { env } = await openShrinking(2);
     const run = await runFleet(['bicycles', 'list', '--all', '--retries', '0'], { env });
     expect([run.code, run.stderr]).toEqual([5, expect.stringContaining('Invalid page.')]);

@@ -124,7 +124,7 @@ describe('workbooks as input', () => {
 });
 
 describe('input rows that identify bicycles by name', () => {
-  test('fleet reads all bicycle names from a slow pipe before it sends anything', async () => {
+  test('fleet reads all bicycle names from a slow pipe before sending anything', async () => {
     const [one] = sandbox().bicycles();
     const env = await environmentOf(sandbox());
     for (const lines of [

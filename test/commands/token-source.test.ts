@@ -64,7 +64,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   ]);
 });
 
-test('reruns a token command that fails after the service refused its token', async () => {
+test('runs a failing token command again after the service refuses a token', async () => {
   const tries = join(folder, 'refused.tries');
   const script = join(folder, 'refused');
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
@@ -82,7 +82,7 @@ test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['an invalid token', { FLEET_TOKEN: 'two words' }],
   ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
 ])(
-  '%s: a mirror exits with 3 when it can never get a token',
+  '%s: `mirror run` exits with 3 when no token can be obtained',
   async (name, env) => {
     const args = ['mirror', 'run', '--to', `sqlite:${join(folder, `${name}.db`)}`];
     const { code, stderr } = await run(args, { FLEET_ORGANIZATION: organization(), ...env });

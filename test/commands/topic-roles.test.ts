@@ -25,14 +25,11 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   ['a renter', ['renter'], undefined, [as('renter')]],
   ['a role without a topic', ['accountant'], undefined, [TOPIC]],
   ['--role', ['admin'], 'mechanic', [as('mechanic')]],
-])(
-  'the topics that fleet subscribes to depend on the role of the token: %s',
-  (_name, named, asked, topics) => {
-    expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
-  },
-);
+])('the role of the token determines the subscribed topics: %s', (_name, named, asked, topics) => {
+  expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
+});
 
-test('tries the role in the typed topic first when the token has this role', () => {
+test('tries the role from the topic first if the token has it', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,
@@ -51,7 +48,7 @@ async function operatorOf(affiliations: readonly string[]) {
   return { organization, env, uuid: sandbox().bicycles(organization)[0]?.uuid ?? '' };
 }
 
-test('a user without the admin role can follow the organization, one bicycle and an admin topic', async () => {
+test('a non-admin can follow the organization, a bicycle and an admin topic', async () => {
   const { organization, env, uuid } = await operatorOf(['fleet_operator']);
   const follow = (...args: string[]) =>
     runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
@@ -66,7 +63,7 @@ test('a user without the admin role can follow the organization, one bicycle and
   expect((await follow('--topic', `/${organization}/admin/bicycles/*`)).code).toBe(0);
 });
 
-test('`doctor` shows the role of its subscription, and --role selects another role', async () => {
+test('`doctor` shows the role of its subscription, which --role can change', async () => {
   const { organization, env } = await operatorOf(['fleet_operator', 'mechanic']);
   const examine = (...args: string[]) =>
     runFleet(['doctor', ...args], { env: { ...env, FLEET_ORGANIZATION: organization } });
@@ -75,7 +72,7 @@ test('`doctor` shows the role of its subscription, and --role selects another ro
   expect((await examine('--role', 'admin')).stdout).toMatch(/FAIL.*push.*HTTP 403/i);
 });
 
-test('tries the other roles of the token after a 403 unless --role is given', async () => {
+test('tries the remaining roles after a 403 unless --role is given', async () => {
   const push = await openMisbehaving((socket, { path }) => {
     if (path.includes('admin')) sendStatus(socket, 403);
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');

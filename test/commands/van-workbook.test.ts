@@ -47,7 +47,7 @@ describe('--headings', () => {
 });
 
 describe('the column map', () => {
-  test('the map column is the last column of a workbook, and contains links', async () => {
+  test('the last column of a workbook contains map links', async () => {
     await fleet('bicycles', 'list', '--all', '--file', path);
     const rows = await readRows();
     expect(rows[0]?.at(-1)).toBe('map');
@@ -82,7 +82,7 @@ describe('the sheet name', () => {
     [['--state', 'available', '--where', 'charge<20'], 'available, charge&lt;20'],
     [['--near', '52.52,13.4', '--radius', '2km'], 'near 52.52,13.4'],
     [['--name', 'a very long name that no sheet can hold'], 'name a very long name that no s'],
-  ])('comes from the query: %j', async (flags, name) => {
+  ])('comes from the filters: %j', async (flags, name) => {
     const run = await fleet('bicycles', 'list', '--all', ...flags, '--file', path);
     expect(run).toMatchObject({ code: 0 });
     expect(await sheetName()).toBe(name);

@@ -9,7 +9,7 @@ const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
 
 const SEEDS = isLong ? 80 : 40;
 
-describe('`watch` shows every change once or, after a gap, the final state', () => {
+describe('`watch` shows each change once, or the final state after a gap', () => {
   test(`\`watch\` shows every change in ${SEEDS} random runs with deleted bicycles and stale replicas`, () => {
     const wrong: string[] = [];
     const sums = { changes: 0, gaps: 0, caughtUp: 0, removed: 0 };
@@ -41,7 +41,7 @@ const ONCE_FAILED = [
   143, 1199, 123, 165, 372, 416, 1202, 1300, 195221, 915509, 813097, 907459, 973669,
 ];
 
-test('`watch` shows every change in random runs with various services and roles', () => {
+test('`watch` shows every change for randomly generated services and roles', () => {
   const seeds = [...Array.from({ length: SEEDS }, (_, index) => index + 1), ...ONCE_FAILED];
   const wrong = seeds.flatMap((seed) => {
     const { faults } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS }, wildTraits(seed));

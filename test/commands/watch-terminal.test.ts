@@ -138,7 +138,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }, 'env FLEET_READ_ONLY=1 '));
 
-  test('a signal during a suspension ends the watch on the normal screen', () =>
+  test('a suspended `watch --live` ends on the normal screen after a signal', () =>
     live(async (terminal, pid) => {
       terminal.press(CTRL_Z);
       await terminal.until(PROMPT);

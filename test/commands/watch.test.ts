@@ -75,7 +75,7 @@ async function watch(
 }
 
 describe('`watch --json`', () => {
-  test('prints messages unchanged on stdout and its own events as JSON on stderr', async () => {
+  test('writes unchanged messages to stdout and its own JSON events to stderr', async () => {
     const data = [
       '{"topic": "t",',
       '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),
@@ -177,7 +177,7 @@ describe('`watch` after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('accepts a --resync-pages value that is too small', async () => {
+  test('asks the user to raise --resync-pages when the value is too small', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -237,7 +237,7 @@ describe('`watch --live`', () => {
     await says(`watching /${organization}/admin/bicycles/*\n`, []);
   });
 
-  test('draws on the alternate screen, restores the terminal on Ctrl-C and prints the summary', async () => {
+  test('draws on the alternate screen and restores the terminal on Ctrl-C', async () => {
     const signals = new EventEmitter();
     const { organization, uuid } = find();
     let frames = '';
@@ -305,7 +305,7 @@ describe('the organization of `watch`', () => {
       .join('.');
   };
 
-  test('uses the organization of the token when it has only one', async () => {
+  test('uses the only organization in the token', async () => {
     const push = await openMisbehaving((socket) =>
       sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'),
     );
@@ -316,7 +316,7 @@ describe('the organization of `watch`', () => {
     expect(push.requests[0]?.path).toContain(one);
   });
 
-  test('lists the organizations of the token when it has several', async () => {
+  test('an error lists the organizations when the token has several', async () => {
     const { requests } = sandbox();
     const before = requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });

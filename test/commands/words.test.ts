@@ -66,7 +66,7 @@ describe('values of --ordering', () => {
   });
 });
 
-test("--name filters by name even when the service's search also matches other fields", async () => {
+test('--name filters by name even when the service matches other fields too', async () => {
   const [one, two, three] = sandbox().bicycles();
   sandbox().changeBicycle(one?.uuid ?? '', { name: 'Zoq 1' });
   sandbox().changeBicycle(two?.uuid ?? '', { name: 'zoq' });

@@ -53,7 +53,7 @@ test('the loop commits each batch before it prints or sends anything', async () 
   ]);
 });
 
-test('reports a lost connection again when the delay before the next attempt grew', () => {
+test('reports a lost connection again when the retry delay has grown', () => {
   const said: string[] = [];
   const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
   const zone = openTimeZone(undefined);
@@ -78,7 +78,7 @@ test('reports a lost connection again when the delay before the next attempt gre
   expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
 });
 
-test('with --json, changes from a list are treated as delivered', async () => {
+test('--json counts list changes as delivered although it does not print them', async () => {
   const stdout = { write: async () => {} };
   const context = { io: { stdout }, jq: async () => undefined } as unknown as Context;
   const stderr = {} as ReturnType<typeof openStderr>;

@@ -91,20 +91,20 @@ test('stops at the first page without new or changed alerts', async () => {
   expect((await read(list, { known, untilKnown: true })).pages).toHaveLength(2);
 });
 
-test('does not return an alert twice when a new alert moves it to the next page', async () => {
+test('returns an alert once when a new alert shifts the pages', async () => {
   const list = openList(15, { change: onceAfter(1, () => list.names.unshift('new')) });
   const { pages } = await read(list);
   expect(pages.flat()).toEqual(Array.from({ length: 15 }, (_, index) => `alert-${index}`));
 });
 
-test('reads until a page contains no new alerts when the service sends no counts', async () => {
+test('reads until a page has no new alerts when counts are missing', async () => {
   const list = openList(35, { isCounted: false });
   const { known, isProven } = await read(list);
   expect(isProven).toBe(false);
   expect((await read(list, { known })).isProven).toBe(true);
 });
 
-test('cannot prove completeness when the list becomes shorter during every read', async () => {
+test('does not claim completeness when the list shrinks during every read', async () => {
   const list = openList(40, {
     change(page) {
       if (page === 1) list.names.splice(0, 1);
@@ -122,7 +122,7 @@ test('reads the pages again when the last page no longer exists', async () => {
   expect(known.size).toBe(21);
 });
 
-test('sorts the alerts by creation time when the service cannot sort by modification', async () => {
+test('falls back to creation order when the service cannot sort by modification', async () => {
   const list = openList(15, {});
   const readPage = async (query: Query) => {
     if (query.some(([, value]) => value === '-modified'))
@@ -133,7 +133,7 @@ test('sorts the alerts by creation time when the service cannot sort by modifica
   expect(list.asked[0]).toContainEqual(['ordering', '-created']);
 });
 
-test('fails when the pages of the alerts repeat', async () => {
+test('fails when the service repeats a page of alerts', async () => {
   const list = openList(15, {});
   const readPage = async () => ({
     ...(await list.readPage([])),

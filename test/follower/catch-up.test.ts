@@ -127,7 +127,7 @@ describe('reading the list after a gap', () => {
     expect(reports()[1]).toMatchObject({ changes: 0, unknown: 1 });
   });
 
-  test('reads an unordered list up to the page limit and reports an incomplete comparison', () => {
+  test('a comparison is incomplete when an unordered list exceeds the page limit', () => {
     const { read, gap, reports } = open({ mostPages: 3 });
     read(FLEET.slice(0, 4), 1);
     const [a, b, c, d, ...rest] = FLEET;
@@ -196,7 +196,7 @@ describe('bicycles selected with --bicycle', () => {
   });
 });
 
-test('rereads a list at most twice when it is older than the messages', () => {
+test('rereads a list at most twice when the messages are newer', () => {
   const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
   knowledge.merge('a', item('a', 5, 'lost'), at(5));
@@ -215,7 +215,7 @@ test('rereads a list at most twice when it is older than the messages', () => {
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
 
-test('a comparison is incomplete when it relies only on the clock of the push server', () => {
+test('a comparison is incomplete when only the push server sent its time', () => {
   const { knowledge, gap, reports } = open({ mostPages: 1 });
   // The first list could not be read. The clock of the push server is a minute ahead.
   knowledge.time.set(START_MS + 61_000, 1_000);
@@ -253,7 +253,7 @@ test.each([
   expect(gone()).toBe(true);
 });
 
-test('a comparison stays incomplete after a failed read and a future Date header', () => {
+test('a failed read and a future Date header leave a comparison incomplete', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);

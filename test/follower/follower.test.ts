@@ -105,7 +105,7 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   };
 }
 
-test('goes through the states of the diagram in CONTRIBUTING.md', () => {
+test("the follower's transitions match the diagram in CONTRIBUTING.md", () => {
   const { follower, take, connect, lose, page, wholePage, happened } = openFollower(['t']);
   const states: string[] = [follower.state];
   const note = () => states.push(follower.state);
@@ -157,7 +157,7 @@ test('goes through the states of the diagram in CONTRIBUTING.md', () => {
 test.each([
   ['a topic that is refused at first', ['t']],
   ['the second of two topics, which is slow', ['u', 't']],
-])('finds a change between the first list and the connection of %s', (_what, topics) => {
+])('finds a change after the first list and before connecting to %s', (_what, topics) => {
   const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
   if (topics.length > 1) connect('u', 0);
   else lose('t', 1);
@@ -241,7 +241,7 @@ function takeList(
   opened.take({ type: 'page', id: opened.lastId(), page }, seconds);
 }
 
-test('does not show a cached list as a change when the system clock is an hour behind', () => {
+test('does not treat a cached list as changed when the clock lags', () => {
   const opened = openFollower(['t']);
   const { follower, log, happened, take, connect, lose, wholePage, reports } = opened;
   const caughtUp = () => log.filter(({ type }) => type === 'caught-up').length;
@@ -298,7 +298,7 @@ test.each([
   expect(follower.doubt?.reason).toBe(reason);
 });
 
-test('treats a comparison as incomplete until a list proves that it is complete', () => {
+test('a comparison stays incomplete until a list proves completeness', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;
   const fail = (type: 'failed' | 'whole-failed', seconds: number) =>
@@ -321,7 +321,7 @@ test('treats a comparison as incomplete until a list proves that it is complete'
 test.each([
   ['only as far as needed when the service sends its time', at(-3_600).wallMs, 'counted'],
   ['to its end when the service does not send its time', undefined, 'read-page'],
-])('reads the list %s when the system clock is an hour ahead', (_how, serviceMs, last) => {
+])('with the system clock an hour ahead, reads the list %s', (_how, serviceMs, last) => {
   const { log, happened, take, wholePage, lastId } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
   const known = [...'abc'].map((uuid, index) => ({
@@ -344,7 +344,7 @@ test('keeps the data from the first list when a repeated message is older', () =
   expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
-test('reads a list again when its count falls during the read', () => {
+test('reads a list again when the count falls during the read', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   const page = (count: number, uuids: string, isLast = false) => {
@@ -469,7 +469,7 @@ test('reads the whole list after a gap when the service sends no count', () => {
   expect([log.at(-1), reports().slice(2)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
-test('looks for changes since the earliest silence of two topics', () => {
+test('looks for changes since the first of two topics fell silent', () => {
   const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));
   for (const topic of ['t', 'u']) connect(topic, 1);
@@ -490,7 +490,7 @@ test('looks for changes since the earliest silence of two topics', () => {
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
 
-test('looks for missed changes when the system clock was set back while the mirror was stopped', () => {
+test('looks for missed changes after the clock was set back during downtime', () => {
   const { follower, log, happened, take, lastId } = openFollower(['t']);
   // It received everything until an hour from now by that clock.
   const heardMs = at(3_600).wallMs;
@@ -540,7 +540,7 @@ test.each([
   expect(notices).toHaveLength(1);
 });
 
-test('accepts a lower version after the list has shown it for minutes', () => {
+test('accepts a lower version after lists show it for several minutes', () => {
   const { follower, connect, wholePage, lose, page, happened, state } = openFollower(['t']);
   const versioned = (to: string, seconds: number, number: number): Bicycle => ({
     ...bicycle(to, seconds),
@@ -560,7 +560,7 @@ test('accepts a lower version after the list has shown it for minutes', () => {
   expect(state()).toBe('lost');
 });
 
-test('accepts a lower version when no response has a date and the clock is slow', () => {
+test('accepts a lower version when only a slow system clock is available', () => {
   const { connect, wholePage, lose, page, follower, happened, state } = openFollower(['t']);
   const versioned = (to: string, seconds: number, number: number): Bicycle => ({
     ...bicycle(to, SLOW_S + seconds),
@@ -575,7 +575,7 @@ test('accepts a lower version when no response has a date and the clock is slow'
   expect(state()).toBe('lost');
 });
 
-test('reads a list again 30 s after a gap because it may lag', () => {
+test('rereads the list 30 s after a gap because lists may lag', () => {
   const { follower, log, connect, wholePage, lose, page, take, state, reports } = openFollower([
     't',
   ]);

@@ -61,7 +61,7 @@ describe('messages about bicycles', () => {
     });
   });
 
-  test('orders messages by microseconds, and by version within the same second', () => {
+  test('orders messages by time in microseconds, then by version', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
     expect(
@@ -74,7 +74,7 @@ describe('messages about bicycles', () => {
     ).toBe('late');
   });
 
-  test("uses the time of the service's responses when the system clock is an hour behind", () => {
+  test("uses the service's time when the system clock is an hour behind", () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
@@ -106,7 +106,7 @@ describe('the list after a gap', () => {
   test.each([
     ['by its content', {}, {}],
     ['by its version', { concurrency_version: 3 }, { concurrency_version: 4 }],
-  ])('reports a change in the same second %s', (_how, before, after) => {
+  ])('recognizes a change within the same second %s', (_how, before, after) => {
     const { compare } = afterGap(bicycle(5, before));
     expect(compare(bicycle(5, { ...after, state: 'lost' })).change).toMatchObject({
       fields: ['state'],
@@ -122,7 +122,7 @@ describe('the list after a gap', () => {
     ['modified after the last known', 9, true],
     ['in the same second', 5, true],
     ['before', 3, false],
-  ])('handles an unknown bicycle: %s', (_when, seconds, isNews) => {
+  ])('decides by time whether an unknown bicycle is new: %s', (_when, seconds, isNews) => {
     const { compare } = afterGap();
     const { change, isUnknown, isUncertain } = compare(bicycle(seconds, {}, OTHER));
     expect([change !== undefined, isUnknown, isUncertain]).toEqual([isNews, isNews, false]);
@@ -134,7 +134,7 @@ describe('the list after a gap', () => {
     expect(compare({ uuid: OTHER, state: 'lost' })).toEqual(unknown);
   });
 
-  test('reports an unknown bicycle as new when fleet had read the whole list before', () => {
+  test('reports an unknown bicycle as new when an earlier list was complete', () => {
     const { knowledge, compare } = afterGap();
     knowledge.setWhole();
     expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({
@@ -153,7 +153,7 @@ test('evicts the bicycle with the oldest update when the memory limit is reached
   expect(knowledge.get('10')).toBeDefined();
 });
 
-test('treats a time without a fraction as the whole second', () => {
+test('a time without a fraction covers the whole second', () => {
   const knowledge = openKnowledge(at(0));
   knowledge.merge(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
   const mark = knowledge.mark(6_000);
@@ -169,7 +169,7 @@ test('treats a time without a fraction as the whole second', () => {
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
 
-test('does not mark a bicycle as gone when a later message mentioned it', () => {
+test('does not mark a bicycle as gone after a newer message', () => {
   const knowledge = openKnowledge(at(0));
   for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
   knowledge.merge('b', bicycle(5, { state: 'rented' }, 'b'), at(5));

@@ -230,15 +230,18 @@ describe('unusual HTTP responses', () => {
     ['honest', { body: PAGE, contentType: 'text/html' }, 7],
     ['honest', { body: PAGE, contentType: 'text/html', status: 503 }, 7],
     ['silent', {}, 8],
-  ])('the service behavior %s with %j leads to exit code %i', async (name, options, exitCode) => {
-    const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
-    const { env } = await openMisbehaving(hostile(name, { body, ...options }));
-    const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
-    const run = await runFleet(line.split(' '), { env });
-    expect(run.code, run.stderr).toBe(exitCode);
-    if (exitCode === 0) expect(JSON.parse(run.stdout)).toHaveLength(1);
-    else expect(JSON.parse(run.stderr).error.message).not.toBe('');
-  });
+  ])(
+    'the server behavior %s with options %j leads to exit code %i',
+    async (name, options, exitCode) => {
+      const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
+      const { env } = await openMisbehaving(hostile(name, { body, ...options }));
+      const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
+      const run = await runFleet(line.split(' '), { env });
+      expect(run.code, run.stderr).toBe(exitCode);
+      if (exitCode === 0) expect(JSON.parse(run.stdout)).toHaveLength(1);
+      else expect(JSON.parse(run.stderr).error.message).not.toBe('');
+    },
+  );
 
   test.each([
     ['102 and 103', 'interimFirst'],
@@ -305,7 +308,7 @@ describe('unusual HTTP responses', () => {
     ]);
   });
 
-  test('suggests the path with a final slash when a change is redirected to it', async () => {
+  test('suggests the missing final slash when the service redirects a change', async () => {
     const { error } = await ask(
       hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }),
       {

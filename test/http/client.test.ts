@@ -246,7 +246,7 @@ describe('response bodies', () => {
       '',
       '',
     ]),
-  ])('reads a body with %s %s as %j', async (coding, bytes, expected) => {
+  ])('decodes the %s body %s as %j', async (coding, bytes, expected) => {
     const { client } = await open((response) => {
       response.writeHead(200, { 'content-encoding': coding });
       response.end(bytes);
@@ -262,16 +262,13 @@ describe('response bodies', () => {
       /broken or incomplete gzip compression/,
     ],
     ['that was not requested', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
-  ])(
-    'fails with a clear error for a content encoding that is %s',
-    async (_case, coding, bytes, words) => {
-      const { error } = await failed((response) => {
-        response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
-        response.end(bytes);
-      });
-      expect(error).toMatchObject({ ...refusal('service', words), trace: { requestId: 'r-7' } });
-    },
-  );
+  ])('fails with a clear error for a content encoding %s', async (_case, coding, bytes, words) => {
+    const { error } = await failed((response) => {
+      response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
+      response.end(bytes);
+    });
+    expect(error).toMatchObject({ ...refusal('service', words), trace: { requestId: 'r-7' } });
+  });
 });
 
 describe('requests without a response', () => {
@@ -284,7 +281,7 @@ describe('requests without a response', () => {
     expect(await failureOf(client.send({ path: '/x/' }))).toMatchObject(hinted);
   });
 
-  test('the error says that the port does not speak TLS', async () => {
+  test('an https request to an http port fails with a clear error', async () => {
     const server = await openServer((response) => sendJson(response, 200, []));
     const { client, said } = await openTestClient(server.url.replace('http:', 'https:'));
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain(
@@ -293,7 +290,7 @@ describe('requests without a response', () => {
     expect(said).toEqual([]);
   });
 
-  test('a request or a pause fails with the reason of the abort signal', async () => {
+  test('an aborted request or retry delay fails with the abort reason', async () => {
     const stop = new AbortController();
     const retry = () => stop.abort(new FleetError('interrupted', 'interrupted'));
     const options = { signal: stop.signal, log: { request() {}, response() {}, retry } };

@@ -64,7 +64,7 @@ test('stops sending page_size after the service rejects it with a 400', async ()
   ]);
 });
 
-test('does not change the error when a 400 has another cause', async () => {
+test('keeps the original error when page_size did not cause the 400', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
   );

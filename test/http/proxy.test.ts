@@ -68,7 +68,7 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
     isExcluded ? undefined : 'http://p:1',
     isExcluded ? 'NO_PROXY excludes it' : 'HTTP_PROXY',
   ]),
-])('chooses the proxy for %j, %s', (env, url, proxy, because) => {
+])('chooses the proxy with the environment %j for %s', (env, url, proxy, because) => {
   const route = openRoutes(env).routeTo(new URL(url));
   expect({ proxy: route.proxy?.origin, because: route.because }).toEqual({ proxy, because });
 });

@@ -104,12 +104,18 @@ describe('an oversized event', () => {
 });
 
 describe('comments in a stream', () => {
-  test.each([1, 7, 400, 5_000])('ignores a huge comment in chunks of %i bytes', (size) => {
-    const giant = `:${'c'.repeat(4_000)}`;
-    const chunks = inPieces(`${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`, size);
-    const text = 'data: x\n\n';
-    expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
-  });
+  test.each([1, 7, 400, 5_000])(
+    'ignores a huge comment that arrives in chunks of %i bytes',
+    (size) => {
+      const giant = `:${'c'.repeat(4_000)}`;
+      const chunks = inPieces(
+        `${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`,
+        size,
+      );
+      const text = 'data: x\n\n';
+      expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
+    },
+  );
   test('ignores a truncated comment', () => {
     const chunks = [`data: x\n\n:${'c'.repeat(9_000)}`, 'c'.repeat(9_000)];
     expect(feed(chunks)).toMatchObject({ tooBig: [], partialBytes: 0 });
@@ -133,7 +139,7 @@ test.each([
     expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
 });
 
-test('returns the same events for any split of a stream into chunks (property-based)', () => {
+test('splitting a stream into chunks does not change its events (property-based)', () => {
   const eventsOf = (text: string): unknown[] => {
     const events: unknown[] = [];
     createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);

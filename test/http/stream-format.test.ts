@@ -111,7 +111,7 @@ test.each([
   ['text/x-bogus', false],
   ['text/event-streams', false],
   ['', false],
-])('accepts the content type %j as an event stream: %j', async (type, isStream) => {
+])('recognizes whether the content type %j is an event stream: %j', async (type, isStream) => {
   const ends: Behaviour = (socket) =>
     socket.end(`${STREAM_HEAD.replace('text/event-stream', type)}data: x\n\n`);
   const [loss] = lossesOf(await followInTurn(() => [ends]));

@@ -197,7 +197,7 @@ function openedAt(events: Life['events'], index: number): number {
 }
 
 const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
-test(`random runs keep one connection and report each outage as its own gap (${SEEDS} seeds)`, () => {
+test(`randomly generated runs report each outage as a separate gap (${SEEDS} seeds)`, () => {
   const seen = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const life = live(seed, 600);

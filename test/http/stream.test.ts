@@ -162,7 +162,7 @@ test('a subscription reads the stored token again after every 401', async () => 
   ]);
 });
 
-test('slows down for a slow reader and does not report the service as silent', async () => {
+test('waits for a slow reader without reporting the service as silent', async () => {
   const event = `data: ${'x'.repeat(1_000)}\n\n`;
   const chunk = event.repeat(1_000);
   let sentBytes = 0;

@@ -45,7 +45,7 @@ test('reads a workbook with a cell in the last row and column', async () => {
   expect(peakMb).toBeLessThan(MEMORY_LIMIT_MB / 2);
 });
 
-describe('stays below the memory limit', () => {
+describe('memory use of hostile workbooks', () => {
   test.each<[string, string, () => Buffer]>([
     [
       'cells in the last column of many rows',

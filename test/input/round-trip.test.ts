@@ -125,7 +125,7 @@ async function withFleet(
 
 type Run = Awaited<ReturnType<typeof runFleet>>;
 
-test('an exported list is read back with the same values in any format', async () => {
+test('exporting and rereading a list keeps its values in any format', async () => {
   const folder = newFolder();
   await withFleet(async (fleet, run) => {
     const numRuns = isLong ? 2000 : 25;

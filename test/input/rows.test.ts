@@ -79,7 +79,7 @@ describe('CSV', () => {
     );
   });
 
-  test('errors in any CSV text refer to an existing line', async () => {
+  test('a CSV error always refers to an existing line', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -128,7 +128,7 @@ describe('CSV', () => {
     ['a,b\u20281,2', '1: the header has line breaks in it, and no rows follow'],
   ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toContain(outcome));
 
-  test('keeps a DOS end-of-file character before the end of the file', async () => {
+  test('keeps a DOS end-of-file character that is not at the end', async () => {
     const rows = await read('a,b\n1\x1A,2\x1A\n\n3,4\x1A\n');
     expect(rows.map((row) => row.kind === 'cells' && row.fields)).toEqual([
       { a: '1\x1A', b: '2\x1A' },

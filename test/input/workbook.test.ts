@@ -250,7 +250,7 @@ describe('formulas and errors', () => {
     expect(await cellsOf(row)).toEqual([['2', 'ab', null, '3']]);
   });
 
-  test('one error lists all error cells and all formulas without a stored result', async () => {
+  test('one error lists error cells and formulas without stored results', async () => {
     const cell = (reference: string, type: string, inner: string) =>
       `<c r="${reference}"${type}>${inner}</c>`;
     const rows = `<row r="7">${cell('B7', ' t="e"', '<v>#N/A</v>')}${cell('D7', '', '<f>1+1</f><v></v>')}${cell('E7', '', '<f>1+1</f>')}</row>`;
@@ -267,7 +267,7 @@ describe('formulas and errors', () => {
       );
   });
 
-  test('the error lists ten cells and the number of remaining cells', async () => {
+  test('an error lists ten cells and counts the rest', async () => {
     const cells = '<c t="e"><v>#REF!</v></c>'.repeat(13);
     const error = await errorOf(cellsOf(`<row>${cells}</row>`));
     expect(error).toContain('J1: #REF! and 3 more');
@@ -454,12 +454,12 @@ describe('hidden rows', () => {
     expect(error).toContain('--hidden-rows take or --hidden-rows skip');
   });
 
-  test('--hidden-rows skip skips hidden rows', async () => {
+  test('`--hidden-rows skip` ignores hidden rows', async () => {
     const sheet = await read(makeWorkbook(rows), { hiddenRows: 'skip' });
     expect(sheet.rows.map(({ row }) => row)).toEqual([1, 7]);
   });
 
-  test('--hidden-rows take reads hidden rows', async () => {
+  test('`--hidden-rows take` reads hidden rows', async () => {
     const error = await errorOf(read(makeWorkbook(rows), { hiddenRows: 'take' }));
     expect(error).toContain('a cell that cannot be read exactly: A9: #N/A');
     const fewer = makeWorkbook(rows.slice(0, rows.indexOf('<row r="9"')));

@@ -183,7 +183,7 @@ describe('xlsxCellText', () => {
     ['2026-07-01T00:00:00+02:00', '2026-07-01T00:00:00'],
     ['2026-07-01T06:30:00.250Z', '2026-07-01T08:30:00.250'],
     ['1850-01-01T00:00:00Z', '1850-01-01T00:00:00Z'],
-  ])('converts %s to local time with the UTC offset at that time', (time, text) => {
+  ])('converts %s to local time with the UTC offset of that date', (time, text) => {
     expect(xlsxCellText(time, 'created', BERLIN)).toBe(text);
   });
 });
@@ -270,6 +270,6 @@ test.each([
   ['charge (percent)', 'charge (percent)', undefined],
   ['(UTC)', '(UTC)', undefined],
   ['a ()', 'a ()', undefined],
-])('splits the long header %s into lines', (header, field, timezone) => {
+])('splits the header %s into field and time zone', (header, field, timezone) => {
   expect(splitTimeHeader(header)).toEqual({ field, timezone });
 });

@@ -9,7 +9,7 @@ import { anyJson, EXACT_NUMBERS } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
 describe('indent', () => {
-  it('indenting keeps numbers and escapes unchanged', () => {
+  it('indenting does not change numbers or escape sequences', () => {
     const json = '{"n":12345678901234567890,"s":"\\u00e9\\/\\"","e":{},"l":[],"x":[1.50,{"y":-0}]}';
     expect(indent(json)).toBe(`{
   "n": 12345678901234567890,
@@ -76,7 +76,7 @@ describe('readExact', () => {
     expect(needsExactReading(json)).toBe(false);
   });
 
-  it('readExact is needed whenever JSON.parse would change the spelling of a number (property-based)', () => {
+  it('readExact is needed when JSON.parse would change a number (property-based)', () => {
     const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,24})$/);
     const number = fc
       .tuple(
@@ -148,7 +148,7 @@ describe('parseJson', () => {
     ['a million brackets', '['.repeat(1_000_000)],
     ['a million objects', '{"a":'.repeat(1_000_000)],
     ['depth behind a text with brackets and quotes', `["[\\"[",${'[{"a":'.repeat(300)}`],
-  ])('rejects %s before it parses the text', (_case, text) => {
+  ])('rejects JSON with %s before parsing', (_case, text) => {
     expect(thrownBy(text)).toMatchObject({
       kind: 'depth',
       message: 'JSON nested deeper than 500 levels',

@@ -228,7 +228,7 @@ describe('`bicycles list --where`', () => {
     },
   );
 
-  test('reports how many bicycles on one page match', async () => {
+  test('reports how many bicycles on the page match the condition', async () => {
     expect(await fleet(ITEMS, '--where', 'state=lost')).toEqual({
       code: 0,
       stdout: 'a\n',
@@ -301,7 +301,7 @@ describe('`bicycles list --where`', () => {
   });
 });
 
-test('finds accented text at the end of a long value in any Unicode form', () => {
+test('finds accented text in any Unicode form', () => {
   const long = `${'x'.repeat(995)}Caf\u0065\u0301 Zo\u00EB`;
   for (const text of ['caf\u00E9 zoe\u0308', 'CAFE\u0301'])
     expect(matches(parseCondition(`x~${text}`), { x: long }, NOW)).toBe(true);

@@ -72,7 +72,7 @@ test.each([
 
 const home = newFolder();
 
-test('prefers the URL to the service file, and the service file to the environment', async () => {
+test('the URL overrides the service file, which overrides environment variables', async () => {
   writeFileSync(
     join(home, '.pg_service.conf'),
     '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n',
@@ -113,7 +113,7 @@ test.each([
   ['postgres://u@/d', 'from-environment', 5432],
   // A space is written as %20, because libpq does not decode +.
   ['postgres://u@/d?host=/run/a+b', '/run/a+b', 5432],
-])('connects for %s to %s', async (url, host, port) => {
+])('the URL %s connects to %s', async (url, host, port) => {
   const env = { HOME: home, PGHOST: 'from-environment' };
   expect(await readConnection(url, env)).toMatchObject({
     servers: [{ host, port }],
@@ -136,7 +136,7 @@ test.each([
   ['postgres://one,two,three/d', { PGPORT: '1,2' }, /3 hosts and 2 ports/],
   ['postgres://one/d?target_session_attrs=writer', {}, /not a value of target_session_attrs/],
   ['postgres://one/d', { PGTARGETSESSIONATTRS: 'writer' }, /not a value of target_session_attrs/],
-])('rejects %s with %j', async (url, variables, reason) => {
+])('rejects the URL %s with the environment %j', async (url, variables, reason) => {
   const reading = readConnection(url, { HOME: home, ...variables });
   await expect(reading).rejects.toThrow(reason);
 });
@@ -162,7 +162,7 @@ test.each([
   });
 });
 
-test('rejects a service with all settings on one line', async () => {
+test('rejects a service file entry with all settings on one line', async () => {
   const file = join(home, 'one-line.conf');
   writeFileSync(file, '[fleet]\nhost=db.example.com port=5432 password=S3-cret\n');
   const reading = readConnection('postgres://', {
@@ -227,18 +227,14 @@ test.each([
   ['sslmode=verify-ca', /sslmode=verify-ca needs the file of an authority/],
   ['sslrootcert=system&sslmode=require', /sslmode=require needs the file/],
   [`sslmode=require&sslrootcert=${home}`, /\(sslrootcert\) cannot be read: it is a directory/],
-])(
-  'rejects %s for a network connection and ignores it for a socket',
-  async (parameters, reason) => {
-    await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(
-      reason,
-    );
-    expect(
-      (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).servers[0]
-        ?.tls,
-    ).toEqual([false]);
-  },
-);
+])('rejects %s for network connections but ignores it for sockets', async (parameters, reason) => {
+  await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(
+    reason,
+  );
+  expect(
+    (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).servers[0]?.tls,
+  ).toEqual([false]);
+});
 
 test('parses a service file in the same way as PostgreSQL', () => {
   expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({

@@ -44,7 +44,7 @@ describe.each(engines)('%s', (kind, newText) => {
   };
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
-  test('stores exact values and replaces the row with the same key', async () => {
+  test('stores exact values and replaces rows that have the same key', async () => {
     const database = await openThings(await newText());
     const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
     await database.write('things', COLUMNS, [
@@ -180,7 +180,7 @@ describe.each(engines)('%s', (kind, newText) => {
     },
   );
 
-  test('an aborted query fails with the reason of the abort signal', async () => {
+  test('an aborted query fails with the abort reason', async () => {
     const text = await newText();
     const abort = new AbortController();
     const database = await open(text, 'write', {}, abort.signal);
@@ -246,7 +246,7 @@ test.each([
   },
 );
 
-test('an aborted connection attempt fails with the reason of the abort signal', async () => {
+test('an aborted connection attempt fails with the abort reason', async () => {
   const silent = createServer(() => {});
   const abort = new AbortController();
   const text = `postgres://u@127.0.0.1:${await listenOn(silent)}/d?sslmode=disable`;
@@ -435,7 +435,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test('exits with 8 when PostgreSQL is unreachable and with 3 when the database is missing', async () => {
+  test('exits with 8 for an unreachable PostgreSQL, 3 for a missing database', async () => {
     const url = await newPostgres();
     const hint = expect.stringMatching(/start the server/);
     const gone = { ...refusal('network', /cannot be reached/), hint };

@@ -63,7 +63,7 @@ async function record(
   };
 }
 
-test('records the changes from messages and lists', async () => {
+test('records changes that messages and lists report', async () => {
   const database = await openedMirror(await newSqlite());
   const at = '2026-11-21T12:00:20.000000Z';
   const told = (told: Told) => record(database, told);
@@ -168,7 +168,7 @@ test.each([0, 60_000, -60_000])(
   },
 );
 
-test('does not record the start of a short ride after its return', async () => {
+test('records the start of a short ride before its end', async () => {
   const changes = await recordLeaving({
     state: 'available',
     leftSeconds: 10.7,
@@ -181,7 +181,7 @@ test('does not record the start of a short ride after its return', async () => {
   ]);
 });
 
-test('does not record a state change when another operator takes over a bicycle in maintenance', async () => {
+test('a takeover during maintenance is not recorded as a state change', async () => {
   const changes = await recordLeaving({
     state: 'in_maintenance',
     leftSeconds: 10.687,

@@ -20,7 +20,7 @@ const newWriter = (): Writer => ({
 });
 
 describe.each(postgres)('%s', (_kind, newText) => {
-  test('`mirror query` refuses superusers and members of superuser roles with exit 3', async () => {
+  test('`mirror query` exits with 3 for superusers and superuser role members', async () => {
     const to = await newText();
     const plain = `plain_${randomUUID().slice(0, 8)}`;
     const member = `${plain}_member`;
@@ -56,7 +56,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     });
   });
 
-  test('a query that holds an advisory lock does not block the writer of the mirror', async () => {
+  test('an advisory lock of a reader does not block the mirror writer', async () => {
     const to = await newText();
     const reader = await openedDatabase(to, { access: 'read' });
     const sql =
@@ -69,7 +69,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await takeLease(database, newWriter())).toBeUndefined();
   });
 
-  test('only one writer remains when several processes create a mirror at the same time', async () => {
+  test('only one of several concurrent processes becomes the mirror writer', async () => {
     const to = await newText();
     const leases = await Promise.all(
       Array.from({ length: 5 }, async () => {

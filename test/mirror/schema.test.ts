@@ -148,7 +148,7 @@ test.each([
   ['a table meta of another program', 'create table meta (key text primary key, value text)'],
   ['a view of that name', 'create view meta as select 1 as key'],
   ['a table alerts', 'create table alerts (a int)'],
-])('rejects %s as a mirror', async (_what, sql) => {
+])('rejects a database with %s', async (_what, sql) => {
   for (const [, newText] of engines) {
     const database = await openedDatabase(await newText());
     await database.all(sql);
@@ -168,7 +168,7 @@ test.each([
   // Databases reject this year, but JavaScript dates accept it.
   ['2026-02-30T00:00:00.5Z', '2026-03-02T00:00:00.500000Z'],
   ['tomorrow', undefined],
-])('converts %s in UTC to %s', (text, utc) => {
+])('converts %s to the UTC time %s', (text, utc) => {
   expect(utcOf(text)).toBe(utc);
 });
 

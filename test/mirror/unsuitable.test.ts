@@ -152,7 +152,7 @@ describe.runIf(process.platform === 'linux')('a SQLite file that cannot be writt
   test.each([
     ['a folder that can be written', 0o777],
     ['a sealed folder', 0o555],
-  ])('`mirror once` immediately exits with 10 in %s', async (_what, folderMode) => {
+  ])('`mirror once` does not retry for a read-only file in %s', async (_what, folderMode) => {
     const { folder, to } = await makeSealed(folderMode);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };
     const run = await runAsOther(['mirror', 'once', '--to', to], env);

@@ -247,7 +247,7 @@ async function linkOf(uuid: string): Promise<unknown> {
 const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
 const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
 
-test('reads an omitted link within five minutes', async () => {
+test('within five minutes, fetches links that messages omit', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -262,7 +262,7 @@ test('reads an omitted link within five minutes', async () => {
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('reads the links that messages omit, also after the writer was killed', async () => {
+test('after a writer is killed, fetches links that messages omit', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -273,7 +273,7 @@ test('reads the links that messages omit, also after the writer was killed', asy
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
-test('reads the links that messages omit after a long list read', async () => {
+test('after a long list read, fetches links that messages omit', async () => {
   const service = openService();
   const mirror = await openWriter(service, 0);
   const before = mirror.ask();
@@ -285,7 +285,7 @@ test('reads the links that messages omit after a long list read', async () => {
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('a list that was requested before the connection broke does not end a gap', async () => {
+test('a list requested before the disconnection does not end a gap', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const before = mirror.ask();
@@ -302,7 +302,7 @@ test('a list that was requested before the connection broke does not end a gap',
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
-test('extends a gap to the time when an invisible change was reversed', async () => {
+test('extends a gap until a missed change is reversed', async () => {
   const { service, mirror } = await begin();
   await mirror.lose(100);
   service.change('a', 'lost', 100.5);

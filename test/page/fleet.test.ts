@@ -152,7 +152,7 @@ test('filters bicycles and sorts empty values last in both directions', () => {
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
-test('rows that arrive later add and update bicycles', () => {
+test('later rows add and update bicycles', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
     rowOf({

@@ -138,7 +138,7 @@ describe('the page at every width', () => {
       (['dark', 'light'] as const).map((scheme) => [width, scheme] as const),
     ),
   )(
-    'has no truncated content and no blocked requests at %i %s',
+    'the page does not overflow at %i pixels in %s mode',
     async (...given) => {
       const [width, scheme, test] = given as unknown as [number, 'dark' | 'light', TestContext];
       const options = { width, height: 800, scheme, pixelRatio: 1 };

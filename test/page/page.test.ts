@@ -213,7 +213,7 @@ describe('a page opened from disk', () => {
     [390, 844, 'light'],
   ] as const;
   test.each(mostly(SCREENS, ([width]) => width < 1000))(
-    'shows complete names and headings at %i pixels and passes axe',
+    'shows complete names and passes axe checks at %i pixels',
     async (...given) => {
       const [width, height, colorScheme, context] = given as unknown as [
         number,
@@ -380,7 +380,7 @@ describe('a page opened from disk', () => {
     await own.close();
   });
 
-  test('shows the zones of the service and their names when there are no tiles', async (context) => {
+  test('shows zones and zone names when there are no tiles', async (context) => {
     const zone = sandbox().zones.find(
       ({ organization }) => organization === sandbox().organizations[0]?.uuid,
     );

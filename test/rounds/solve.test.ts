@@ -111,7 +111,7 @@ describe('the tour search', () => {
     expect(tours.flat()).toHaveLength(200);
   });
 
-  test('the tour search yields regularly and reports its progress', () => {
+  test('the tour search yields increasing progress values', () => {
     const search = searchTours({ ...planar(scattered(300, 5000)), vans: 2 });
     const shares: number[] = [];
     for (let step = search.next(); step.done !== true && shares.length < 20; step = search.next())
@@ -153,7 +153,7 @@ describe('the tour search', () => {
     }
   });
 
-  test('the longest tour is shorter with the option `isBalanced`', () => {
+  test('the option `isBalanced` shortens the longest tour', () => {
     const problem = { ...planar(scattered(60, 8000)), vans: 4, stopSeconds: 100 };
     const shortest = solveTours(problem);
     const balanced = solveTours({ ...problem, isBalanced: true });

@@ -93,7 +93,7 @@ test("rejects a renter's actions on bicycles that another renter rented or reser
   expect((await act(uuid.toUpperCase(), 'return', another)).status).toBe(200);
 });
 
-test('a token can act and create bicycles only in its organization', async () => {
+test('a token allows actions only in its own organization', async () => {
   const [first, second = ''] = sandbox().organizations.map(({ uuid }) => uuid);
   const uuid = sandbox().bicycles(first)[0]?.uuid ?? '';
   expect((await act(uuid, 'take_over', { organization: second })).status).toBe(404);

@@ -103,7 +103,7 @@ test('the fault `cache` returns cached responses with their age and date', () =>
     expect(dates[1]).toBeLessThanOrEqual((dates[0] ?? 0) + 1_000);
   }));
 
-test('the fault `error` returns an error body with trace headers, and 429 with Retry-After', () =>
+test('the fault `error` returns an error body and trace headers', () =>
   withSandbox(
     { bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] },
     async (own) => {
@@ -142,7 +142,7 @@ test('the fault `drop` closes each subscription after the given time', () =>
     expect((await list(own)).status).toBe(200);
   }));
 
-test('the fault `stall` stops the messages and heartbeats of a subscription but keeps it open', () =>
+test('the fault `stall` stops messages and heartbeats but keeps the subscription open', () =>
   withSandbox({ bicycles: 10, heartbeatMs: 10 }, async (own) => {
     const stalled = await subscribe(own);
     await stalled.until(() => stalled.comments.length > 2);

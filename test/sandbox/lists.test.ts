@@ -46,13 +46,10 @@ test.each([
     '/alerts/',
     'uuid created modified roles user causality alert_type message extra bicycle organization url state',
   ],
-])(
-  'returns the fields from section 2 of the interface description for %s',
-  async (path, fields) => {
-    const [item = {}] = (await get(path)).body['results'] as object[];
-    expect(Object.keys(item).sort()).toEqual(fields.split(' ').sort());
-  },
-);
+])('returns the documented fields for %s', async (path, fields) => {
+  const [item = {}] = (await get(path)).body['results'] as object[];
+  expect(Object.keys(item).sort()).toEqual(fields.split(' ').sort());
+});
 
 test('filters by organization from the query or the token', async () => {
   const own = uuidsOf(sandbox().bicycles(organization(1)));
@@ -68,7 +65,7 @@ test('filters by organization from the query or the token', async () => {
       expect(alert['organization']).toBe(linkOf(sandbox(), 1));
 });
 
-test('filters by zone within the organization and combines filters', async () => {
+test('combines the zone filter with other filters', async () => {
   for (const { uuid, name, organization: owner, box } of largePages().zones) {
     const corners = [box.east, box.north, box.west, box.south].join(',');
     const inBox = uuidsOf(await all(`/bicycles/?organization=${owner}&bbox=${corners}`));
@@ -115,7 +112,7 @@ test.each([
   }
 });
 
-test('orders by -modified with the latest change first', () =>
+test('the order -modified puts the latest change first', () =>
   withSandbox(
     { service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) },
     async (still) => {
@@ -174,7 +171,7 @@ test.each<[string, Role, (alert: Item) => boolean]>([
     ({ alert_type, state }) =>
       ['lock.bat.low', 'lock.shutdown'].includes(String(alert_type)) && state === 'stopped',
   ],
-])('returns alerts for the query %s with the role %s', async (query, role, fits) => {
+])('returns alerts for the query %s and the role %s', async (query, role, fits) => {
   const expected = largePages()
     .alerts()
     .filter((alert) => alert.roles.includes(role) && fits(alert));
@@ -207,7 +204,7 @@ test.each(['/bicycles/', '/alerts/'])(
   },
 );
 
-test('the first page of an empty list is empty, and a second page does not exist', async () => {
+test('an empty list has one empty page', async () => {
   expect((await get('/bicycles/?bbox=1,1,0,0')).body).toEqual({
     count: 0,
     next: null,

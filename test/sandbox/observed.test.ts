@@ -337,7 +337,7 @@ test.each<[string, string[]]>([
   expect((await ask(sandbox(), `/alerts/${uuid}/`)).body).toEqual(sandbox().alert(uuid));
 });
 
-test('the service "interface" does not support these functions', () =>
+test('the service "interface" rejects or ignores unsupported requests', () =>
   withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     const statusOf = async (path: string, method = 'GET') =>

@@ -50,7 +50,7 @@ test('a stream opens with a comment and the correct headers', async () => {
   stream.close();
 });
 
-test('publishes a change to both topics without links', async () => {
+test('messages on both topics contain a change but no links', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const topic = `/${organization(sandbox())}/admin/bicycles/${uuid}/`;
   const streams = [await subscribe(sandbox(), all(sandbox())), await subscribe(sandbox(), topic)];
@@ -85,16 +85,19 @@ test.each<[ServedTransition, string, boolean]>([
   ['put_in_maintenance', 'available', true],
   ['declare_lost', 'available', false],
   ['return', 'rented', false],
-])('%s from %s publishes the old state: %s', async (transition, state, isAnnounced) => {
-  const uuid = bicycleIn(sandbox(), state);
-  const before = sandbox().pushLog.length;
-  sandbox().act(uuid, transition);
-  const lines = sandbox().pushLog.slice(before);
-  expect(lines.map(({ sender }) => sender)).toEqual(
-    isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle'],
-  );
-  if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
-});
+])(
+  'the transition %s from %s publishes the old state: %s',
+  async (transition, state, isAnnounced) => {
+    const uuid = bicycleIn(sandbox(), state);
+    const before = sandbox().pushLog.length;
+    sandbox().act(uuid, transition);
+    const lines = sandbox().pushLog.slice(before);
+    expect(lines.map(({ sender }) => sender)).toEqual(
+      isAnnounced ? ['bicycle_leaving_state', 'bicycle'] : ['bicycle'],
+    );
+    if (isAnnounced) expect(JSON.parse(lines[0]?.message ?? '')).toEqual({ state });
+  },
+);
 
 test('publishes created bicycles and arbitrary messages', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
@@ -205,7 +208,7 @@ function change(own: Sandbox, ...descriptions: string[]): void {
     own.changeBicycle(own.bicycles(organization(own))[0]?.uuid ?? '', { description });
 }
 
-test('replays missed messages once and in order after Last-Event-ID', () =>
+test('replays the messages after Last-Event-ID once and in order', () =>
   withSandbox({ bicycles: 30 }, async (own) => {
     const [first = '', second = ''] = own.bicycles(organization(own)).map(({ uuid }) => uuid);
     change(own, '0', '1');
@@ -235,14 +238,16 @@ test.each<[string, SandboxOptions, (last: number) => string | undefined, number]
   ['one never given out', {}, (last) => String(last + 100), 0],
   ['one that is not a number', {}, () => 'abc', 0],
   ['a service that keeps none', { faults: [{ kind: 'noreplay' }] }, (last) => String(last - 1), 0],
-])('replays the five stored messages with %s', (_, options, lastEventId, count) =>
-  withSandbox({ bicycles: 10, replay: 5, ...options }, async (own) => {
-    change(own, ...Array.from({ length: 20 }, () => 'old'));
-    const stream = await subscribe(own, all(own), {}, lastEventId(own.pushLog.at(-1)?.id ?? 0));
-    change(own, 'new');
-    await stream.until(() => heard(stream).includes('new'));
-    expect(heard(stream)).toEqual([...new Array(count).fill('old'), 'new']);
-  }),
+])(
+  'replays the correct stored messages for the last event ID: %s',
+  (_, options, lastEventId, count) =>
+    withSandbox({ bicycles: 10, replay: 5, ...options }, async (own) => {
+      change(own, ...Array.from({ length: 20 }, () => 'old'));
+      const stream = await subscribe(own, all(own), {}, lastEventId(own.pushLog.at(-1)?.id ?? 0));
+      change(own, 'new');
+      await stream.until(() => heard(stream).includes('new'));
+      expect(heard(stream)).toEqual([...new Array(count).fill('old'), 'new']);
+    }),
 );
 
 test('sends comments as heartbeats', () =>

@@ -49,7 +49,7 @@ function expectDetail({ status, headers, body }: Got, expected: number, code: st
   expect(JSON.parse(body)).toEqual({ detail: [{ message: expect.any(String), code }] });
 }
 
-test.each(PORTS)('%s listens on loopback and sends a new request ID each time', async (_, url) => {
+test.each(PORTS)('%s listens on loopback and returns a unique request ID', async (_, url) => {
   expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
   const headers = await headersFor(sandbox());
   const [first, second] = [await get(url(), headers), await get(url(), headers)];
@@ -69,7 +69,7 @@ test.each<[string, { [header: string]: string }, number]>([
   ['its address', { Host: '[::1]:PORT' }, 200],
   ['a web page', { Origin: 'https://evil.example' }, 403],
   ['a page of the sandbox', { Origin: 'http://127.0.0.1:PORT' }, 403],
-])('answers a request to %s', async (_, headers, status) => {
+])('checks the host and origin of a request: %s', async (_, headers, status) => {
   for (const [, url] of PORTS) {
     const filled = Object.entries(headers).map(([name, value]) => [
       name,
@@ -131,7 +131,7 @@ test.each<[string, string, () => Promise<string | undefined>]>([
   }
 });
 
-test('rejects a token that has expired since it was last accepted', async () => {
+test('rejects a previously accepted token after it expires', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({ bicycles: 1, now: () => now });
   const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };
@@ -211,7 +211,7 @@ test('answers HEAD like GET, but without a body', async () => {
   expect([status, text]).toEqual([200, '']);
 });
 
-test('records complete requests and reports them without headers', async () => {
+test('records complete requests but reports no headers', async () => {
   const lines: RequestLine[] = [];
   const own = await openSandbox({ bicycles: 3, onRequest: (line) => lines.push(line) });
   const uuid = own.bicycles()[0]?.uuid;

@@ -23,7 +23,7 @@ async function fingerprintOf(seed: number): Promise<string> {
   return JSON.stringify(all).replaceAll(own.baseUrl, '');
 }
 
-test('creates the same fleet, including UUIDs and times, for the same seed and size', async () => {
+test('the same seed and size always create the same fleet', async () => {
   const first = await fingerprintOf(7);
   expect(await fingerprintOf(7)).toBe(first);
   expect(await fingerprintOf(8)).not.toBe(first);
@@ -31,7 +31,7 @@ test('creates the same fleet, including UUIDs and times, for the same seed and s
 
 const sandbox = useSandbox({ service: 'interface' });
 
-test('creates two organizations and assigns almost all of 500 bicycles to the first', () => {
+test('assigns almost all of 500 bicycles to the first of two organizations', () => {
   const { organizations } = sandbox();
   expect(organizations).toHaveLength(2);
   const [main = 0, second = 0] = organizations.map(({ uuid }) => sandbox().bicycles(uuid).length);

@@ -33,14 +33,14 @@ test('sends signed alerts in order', async () => {
   }
 });
 
-test('does not sign webhooks without a secret', async () => {
+test('does not sign webhooks when no secret is set', async () => {
   const { receiver, own, uuid } = await openReceiver(taking);
   own.raiseAlert(uuid, 'lock.shutdown');
   await eventually(() => receiver.asked.length === 1);
   expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
 });
 
-test('retries after temporary failures and gives up after a 400', async () => {
+test('retries after temporary failures and gives up after HTTP 400', async () => {
   const answers = [500, 0, 429, 408, 204, 400, 204];
   const inTurn: Answer = (response, _, socket) => {
     const status = answers.shift() ?? 204;

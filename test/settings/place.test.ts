@@ -87,7 +87,7 @@ describe('the settings folder', () => {
       '/h/.config/fleet',
     ],
     ['XDG_CONFIG_HOME without a home', { HOME: '', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
-  ])('the settings folder is the folder of %s', (_name, env, folder) => {
+  ])('derives the settings folder from %s', (_name, env, folder) => {
     if (process.platform === 'linux') expect(findPlace(env).folder).toBe(folder);
   });
 
@@ -95,7 +95,7 @@ describe('the settings folder', () => {
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: '.' }],
     ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
-  ])('the settings folder is never the working directory: %s', async (_name, env) => {
+  ])('does not use the working directory for settings with %s', async (_name, env) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
     const run = await fleet('bicycles list', env);
     const hint =
@@ -159,7 +159,7 @@ describe.skipIf(process.platform === 'win32')(
       expect((await fleet('auth token', env)).code).toBe(0);
     });
 
-    it('rejects stored tokens that other users can write', async () => {
+    it('rejects stored tokens that other users can modify', async () => {
       expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(
         0,
       );
@@ -338,20 +338,17 @@ describe.skipIf(process.platform === 'win32')('a folder above the settings', () 
         return first;
       },
     ],
-  ])(
-    'refuses a writable folder that links to the settings folder: the link %s',
-    async (_name, linkTo) => {
-      const open = join(root, 'open');
-      const mine = join(root, 'mine');
-      mkdirSync(mine, { mode: 0o700 });
-      mkdirSync(open);
-      chmodSync(open, 0o777);
-      symlinkSync(mine, join(open, 'link'));
-      const run = await fleet('config list', { FLEET_CONFIG_DIR: linkTo(join(open, 'link')) });
-      expect([run.code, run.stderr]).toEqual([
-        3,
-        expect.stringContaining(`because they can write ${open}`),
-      ]);
-    },
-  );
+  ])('refuses settings behind a link in a writable folder: the link %s', async (_name, linkTo) => {
+    const open = join(root, 'open');
+    const mine = join(root, 'mine');
+    mkdirSync(mine, { mode: 0o700 });
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    symlinkSync(mine, join(open, 'link'));
+    const run = await fleet('config list', { FLEET_CONFIG_DIR: linkTo(join(open, 'link')) });
+    expect([run.code, run.stderr]).toEqual([
+      3,
+      expect.stringContaining(`because they can write ${open}`),
+    ]);
+  });
 });

@@ -104,7 +104,7 @@ describe('setting sources', () => {
     ['allowHttp', {}, {}, FULL, true, 'profile "default"'],
     ['allowHttp', {}, {}, NOTHING, false, 'default'],
   ])(
-    'the source of a setting is chosen for %s with %j, %j',
+    'chooses the source of %s from flags %j and environment %j',
     (name, flags, env, stored, value, from) => {
       const setting = resolveSettings(flags, env, stored)[name];
       expect([
@@ -114,7 +114,7 @@ describe('setting sources', () => {
     },
   );
 
-  it('accepts numbers and booleans that a user wrote as strings', () => {
+  it('accepts numbers and booleans written as strings', () => {
     const settings = resolveSettings(
       {},
       {},
@@ -143,7 +143,7 @@ describe('the active profile', () => {
     },
   );
 
-  it('a profile that the user names must exist', () => {
+  it('rejects an unknown profile name', () => {
     const error = refusalOf(() => resolveSettings({ profile: 'berlni' }, {}, stored));
     expect([error.kind, error.message, error.hint]).toEqual([
       'config',
@@ -240,7 +240,7 @@ it.each([
   ['http://0.0.0.0', false],
   ['http://10.0.0.1', false],
   ['http://[::2]', false],
-])('plain HTTP to %s is allowed as local: %s', (address, stays) => {
+])('plain HTTP to %s is allowed: %s', (address, stays) => {
   expect(isLoopback(new URL(address))).toBe(stays);
   const work = () => resolveSettings({ baseUrl: address }, {}, NOTHING);
   if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);

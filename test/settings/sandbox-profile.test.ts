@@ -31,7 +31,7 @@ it.each<[string, object | undefined, boolean]>([
   ['sandbox', { base_url: REAL }, false],
   ['sandbox', { base_url: 'no address' }, false],
   ['default', { base_url: HERE }, false],
-])('detects whether %s with %j is the sandbox profile', (name, values, isOwn) => {
+])('checks whether profile %s with settings %j belongs to the sandbox', (name, values, isOwn) => {
   expect(isSandboxProfile(name, values as Record<string, unknown> | undefined)).toBe(isOwn);
 });
 

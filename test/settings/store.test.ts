@@ -40,7 +40,7 @@ describe('the settings store', () => {
   it.each([
     ['deleteToken', deleteToken],
     ['deleteProfile', deleteProfile],
-  ])('%s deletes the token in the draft file of a killed login', async (_name, remove) => {
+  ])('%s deletes the draft file of a killed login', async (_name, remove) => {
     await saveProfile(stored, 'default', {});
     // The killed process also left its locks.
     for (const name of ['credentials.json.new.tmp-123', 'credentials.json.lock'])
@@ -74,7 +74,7 @@ describe('the settings store', () => {
     });
   });
 
-  it('the next write of a settings file restores mode 0600', async () => {
+  it('writing a settings file resets its mode to 0600', async () => {
     await saveToken(stored, 'a', 'secret');
     await chmod(stored.credentialsPath, 0o644);
     await saveToken(stored, 'a', 'secret');

@@ -99,7 +99,7 @@ describe('the token source', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('after a refusal, renews the token only when the stored token is unchanged', async () => {
+  it('replaces a refused token only when the stored token has changed', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
     const place = await loadStored(env);
@@ -217,15 +217,12 @@ describe('a token command', () => {
     [`echo '"secret"'`, 'is in quotes'],
     ['printf "secret\\033[31m"', 'has characters that no token has'],
     ['head -c 100000 /dev/zero | tr "\\0" s', 'printed more than a token'],
-  ])(
-    "a token command failure is reported without the command's output: %s",
-    async (command, message) => {
-      const source = await openCommand(command);
-      const error = (await source.get().catch((thrown) => thrown)) as FleetError;
-      expect(error).toMatchObject({ kind: 'config', message: expect.stringContaining(message) });
-      expect(error.message + error.hint + notices.join()).not.toContain('secret');
-    },
-  );
+  ])('an error omits the output of the failed token command: %s', async (command, message) => {
+    const source = await openCommand(command);
+    const error = (await source.get().catch((thrown) => thrown)) as FleetError;
+    expect(error).toMatchObject({ kind: 'config', message: expect.stringContaining(message) });
+    expect(error.message + error.hint + notices.join()).not.toContain('secret');
+  });
 
   it('a token command gets an empty stdin, and its stderr is printed', async () => {
     const source = await openCommand('echo "open https://login.example.com" >&2; cat; echo token');
@@ -233,7 +230,7 @@ describe('a token command', () => {
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
-  it('a token command times out like a request and then runs again', async () => {
+  it('a token command runs again after it times out', async () => {
     const command = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
     const source = await openCommand(command, { timeout: 1 });
     const message = 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)';
@@ -261,7 +258,7 @@ describe('a token command', () => {
     'set -x; echo TOKEN',
     'echo got=TOKEN >&2; echo TOKEN',
     `echo '{"t":"TOKEN"}' >&2; echo TOKEN`,
-  ])('hides a token without dots that a token command prints on stderr: %s', async (line) => {
+  ])('the stderr of a token command shows no opaque token: %s', async (line) => {
     const token = '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b';
     const code = 'https://sso.example.com/?code=0123456789abcdef0123456789abcdef01234567';
     env['FLEET_TOKEN_COMMAND'] = `echo "open ${code}" >&2; ${line.replaceAll('TOKEN', token)}`;
@@ -306,7 +303,7 @@ describe('a token command', () => {
     ['password=S3,cret#1', 'password=[hidden]'],
     ['> Cookie: theme=dark; sid=S3-cret', '> Cookie: [hidden]'],
     ['{"token":null,"expires":60}', undefined],
-  ])('hides secrets in the stderr line %s of a token command', async (line, shown = line) => {
+  ])('removes secrets from the stderr line %s of a token command', async (line, shown = line) => {
     const script = join(folder, 'token.sh');
     await writeFile(script, `cat >&2 <<'END'\n${line}\nEND\nexit 1\n`);
     const source = await openCommand(`sh ${script}`);
@@ -371,7 +368,7 @@ describe('token organizations', () => {
 });
 
 describe('token claims', () => {
-  it('the claims of a token are read without verification', () => {
+  it('reads token claims without verifying the signature', () => {
     expect(readClaims(jwt({ sub: 'ä', exp: 5 }))).toEqual({ sub: 'ä', exp: 5 });
     expect(readExpiry(jwt({ exp: 5.5 }))).toBe(5500);
   });

@@ -5,7 +5,7 @@ import { openMonotonic, systemClock } from '../../src/system/clock.js';
 
 afterEach(() => void vi.unstubAllGlobals());
 
-test('the system clock waits longer when a timer fires too early', async () => {
+test('the system clock waits the full time when a timer fires early', async () => {
   const later = globalThis.setTimeout;
   vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) =>
     later(action, milliseconds / 2),

@@ -123,7 +123,7 @@ describe('a named pipe without a writer', () => {
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('a signal ends the read while a named pipe is being opened', async () => {
+  test('a signal stops a read before the named pipe opens', async () => {
     const over = new AbortController();
     const opening = openNamedFile(pipe, {
       silenceMs: 10_000,

@@ -43,16 +43,13 @@ describe('a token in service data', () => {
     Object.entries(characters).map(([which, pattern]) => ({ name, which, pattern, write })),
   );
 
-  it.each(cases)(
-    'a token is hidden when it is written with $which character in $name',
-    ({ pattern, write }) => {
-      const secrets = secretsOf(token);
-      const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
-      const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
-      expect(secrets.hideInData(data)).toBe(hidden);
-      expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
-    },
-  );
+  it.each(cases)('hides a token with $which character written in $name', ({ pattern, write }) => {
+    const secrets = secretsOf(token);
+    const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
+    const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
+    expect(secrets.hideInData(data)).toBe(hidden);
+    expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
+  });
 
   it.each([
     ['capital I with a dot, which has two characters in lower case', 'İzmir:'],
@@ -75,16 +72,13 @@ describe('a token in service data', () => {
     }
   });
 
-  it.each(cases)(
-    'a JWT signature is hidden when it is written with $which character in $name',
-    (each) => {
-      const [, , signature = ''] = TOKEN.split('.');
-      const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
-      const hidden = secretsOf(TOKEN).hideInData(data);
-      expect(hidden).toContain(HIDDEN);
-      expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
-    },
-  );
+  it.each(cases)('hides a JWT signature with $which character written in $name', (each) => {
+    const [, , signature = ''] = TOKEN.split('.');
+    const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
+    const hidden = secretsOf(TOKEN).hideInData(data);
+    expect(hidden).toContain(HIDDEN);
+    expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
+  });
 
   it('hiding a token keeps JSON valid and other data unchanged', () => {
     const before = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n=/#x0') });
@@ -138,7 +132,7 @@ describe('a secret in text from the service or another program', () => {
     ['percent-encoded UTF-8', 'two%20words%2b9'],
     ['HTML', 'two&#32;words&#43;9'],
     ['JSON', 'two\\u0020words+9'],
-  ])('is hidden when it is a password in %s', (_name, text) => {
+  ])('hides a password that is written in %s', (_name, text) => {
     const secrets = openSecrets();
     secrets.add('two words+9', true);
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
@@ -153,7 +147,7 @@ describe('a secret in text from the service or another program', () => {
     },
   );
 
-  it('replaces the secret "hidden" only once', () => {
+  it('does not replace the secret "hidden" in the marker [hidden]', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -173,7 +167,7 @@ describe('a secret in text from the service or another program', () => {
     ['tags with quoted tags', `<i "<" `.repeat(9_000)],
     ['escape sequences of a terminal', '\x1b['.repeat(32_000)],
     ['titles of a terminal', '\x1b]0;'.repeat(16_000)],
-  ])('searches a large text of %s for secrets in bounded time', (_name, text) => {
+  ])('searches a large text of %s within five seconds', (_name, text) => {
     const startedAt = process.cpuUsage();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
     expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000);
@@ -182,7 +176,7 @@ describe('a secret in text from the service or another program', () => {
   it.each([
     ['control characters', 'Se\u0000cr\u0007et!9'],
     ['invisible characters', 'Se\u200Bcret\u00AD!9'],
-  ])('hides a password with %s', (_name, text) => {
+  ])('hides a password with inserted %s', (_name, text) => {
     const secrets = openSecrets();
     secrets.add('Secret!9', true);
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
@@ -224,7 +218,7 @@ describe('a secret in text from the service or another program', () => {
     expect(secrets.hide(Buffer.from('not Zwölf 9').toString('latin1'))).toBe(`not ${HIDDEN}`);
   });
 
-  it('hides the whole secret when part of it matches before decoding', () => {
+  it('hides the whole secret when only some characters are encoded', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf Boxkämpfer 9!', true);
     const written = encodeURIComponent('Zwölf Boxkämpfer 9!').replaceAll('%20', '+');
@@ -243,7 +237,7 @@ describe('a secret in text from the service or another program', () => {
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('hides a secret that is part of another secret or differs in case', () => {
+  it('hides overlapping secrets in upper and lower case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
@@ -275,7 +269,7 @@ describe('a secret in text from the service or another program', () => {
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('hides a secret in the strings, keys and numbers of an error that is printed as JSON', () => {
+  it('a JSON error shows no secret in its strings, keys or numbers', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
     expect(
@@ -289,7 +283,7 @@ describe('a secret in text from the service or another program', () => {
     });
   });
 
-  it('hides secrets in lower-case header names and in header values', () => {
+  it('removes secrets from header names and values', () => {
     const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });

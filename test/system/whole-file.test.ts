@@ -41,7 +41,7 @@ const writeAtOnce = async (file: string, text: string, options?: WholeFileOption
 describe.each([
   ['written at once', writeAtOnce],
   ['written in parts', writeInParts],
-])('a file that is %s', (_how, write) => {
+])('a file %s', (_how, write) => {
   test('replaces the target of a symbolic link and keeps the link', async () => {
     const [target, link] = [join(folder, 'target'), join(folder, 'link')];
     writeFileSync(target, 'old');
@@ -80,7 +80,7 @@ describe.each([
     expect(readdirSync(folder)).toEqual(['file']);
   });
 
-  test('replaces the draft file of a killed process when the file is locked', async () => {
+  test('a lock holder replaces the draft file of a killed process', async () => {
     const file = join(folder, 'file');
     writeFileSync(`${file}.draft`, 'half');
     await write(file, 'new', { isLocked: true });

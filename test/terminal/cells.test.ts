@@ -46,14 +46,14 @@ describe('widthOf', () => {
     expect(widthOf(text)).toBe(width);
   });
 
-  it('measures every character in the same way as string-width', () => {
+  it('measures every character like the string-width package', () => {
     for (let code = 0x20; code < 0x1_0000; code += isLong || !isOfMany(code) ? 1 : 16) {
       const text = clean(String.fromCodePoint(code));
       if (widthOf(text) !== stringWidth(text)) throw new Error(`U+${code.toString(16)}`);
     }
   });
 
-  it('measures strings like string-width', () => {
+  it('measures strings like the string-width package', () => {
     // Two letters that are not a country are drawn as two letters, but string-width counts the pair
     // as one column. Letters of Hangul that form no syllable are so rare that wrong widths are
     // accepted.

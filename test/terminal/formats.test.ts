@@ -23,7 +23,7 @@ const PLAIN: Shape<Resource> = {
 const SINGLE: Shape<Resource> = { ...PLAIN, single: true };
 const UNKNOWN: Shape<Resource> = { ...PLAIN, fields: [], columns: [] };
 
-describe('the same structure for zero, one or many items', () => {
+describe('output of zero, one or many items', () => {
   const one = { a: 1 };
   const two = { a: 2 };
   it.each<[Format, string, string, string, string]>([
@@ -40,7 +40,7 @@ describe('the same structure for zero, one or many items', () => {
       '# 2 things without a uuid left out\n',
       '# 1 thing without a uuid left out\n',
     ],
-  ])('in the format %s', async (format, none, ofOne, ofTwo, single) => {
+  ])('has the same structure in the format %s', async (format, none, ofOne, ofTwo, single) => {
     expect(await render(PLAIN, [], { format })).toBe(none);
     expect(await render(PLAIN, rowsOf([one]), { format })).toBe(ofOne);
     expect(await render(PLAIN, rowsOf([one, two]), { format })).toBe(ofTwo);
@@ -87,37 +87,41 @@ it('indents JSON on a terminal and colors its keys', async () => {
   );
 });
 
-describe("every format preserves the service's values", () => {
-  it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
-    const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
-    const row = rowOf<Resource>(
-      `{"uuid":${number},"name":${number},"latitude":${latitude},"longitude":"${latitude}","new":{"deep":[${number}]}}`,
-    );
-    const show = (format: Format, columns?: string[]) =>
-      render(BICYCLES, [row], columns === undefined ? { format } : { format, columns });
-    for (const format of ['json', 'jsonl'] as const) expect(await show(format)).toContain(row.json);
-    expect(await show('uuid')).toBe(`${number}\n`);
-    for (const format of ['table', 'csv', 'tsv'] as const) {
-      const text = await show(format, ['name', 'new.deep.0', 'new', 'latitude']);
-      expect(text.split('\n')[1]?.split(/ +|,|\t/)).toEqual([
-        number,
-        number,
-        expect.stringContaining(number),
-        latitude,
-      ]);
-    }
-    expect(await show('table')).toContain(`${latitude}, ${latitude}`);
-    expect(await show('yaml')).toContain(
-      `\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`,
-    );
-    expect(await show('yaml')).toContain(`      - ${number}\n`);
-    expect(await show('geojson')).toContain(
-      `"coordinates":[${Number(latitude)},${Number(latitude)}]`,
-    );
-    expect(await show('geojson')).toContain(
-      `"properties":{"uuid":${number},"name":${number},"new":{"deep":[${number}]}}`,
-    );
-  });
+describe('values from the service', () => {
+  it.each(EXACT_NUMBERS.map((number) => [number]))(
+    'prints the number %s unchanged in every format',
+    async (number) => {
+      const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
+      const row = rowOf<Resource>(
+        `{"uuid":${number},"name":${number},"latitude":${latitude},"longitude":"${latitude}","new":{"deep":[${number}]}}`,
+      );
+      const show = (format: Format, columns?: string[]) =>
+        render(BICYCLES, [row], columns === undefined ? { format } : { format, columns });
+      for (const format of ['json', 'jsonl'] as const)
+        expect(await show(format)).toContain(row.json);
+      expect(await show('uuid')).toBe(`${number}\n`);
+      for (const format of ['table', 'csv', 'tsv'] as const) {
+        const text = await show(format, ['name', 'new.deep.0', 'new', 'latitude']);
+        expect(text.split('\n')[1]?.split(/ +|,|\t/)).toEqual([
+          number,
+          number,
+          expect.stringContaining(number),
+          latitude,
+        ]);
+      }
+      expect(await show('table')).toContain(`${latitude}, ${latitude}`);
+      expect(await show('yaml')).toContain(
+        `\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`,
+      );
+      expect(await show('yaml')).toContain(`      - ${number}\n`);
+      expect(await show('geojson')).toContain(
+        `"coordinates":[${Number(latitude)},${Number(latitude)}]`,
+      );
+      expect(await show('geojson')).toContain(
+        `"properties":{"uuid":${number},"name":${number},"new":{"deep":[${number}]}}`,
+      );
+    },
+  );
 
   it('a list printed as JSON contains the same values that the service sent', () => {
     return fc.assert(
@@ -132,7 +136,7 @@ describe("every format preserves the service's values", () => {
     );
   });
 
-  it('JSON lines have one line for each item, even when the service sends line breaks', async () => {
+  it('`jsonl` prints one line per item when the service sends line breaks', async () => {
     const rows = [
       rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'),
       rowOf<Resource>('{"a": 2}'),
@@ -272,7 +276,7 @@ describe('hostile text', () => {
     },
   );
 
-  it('hostile text stays unchanged when a spreadsheet program would treat it as a formula', async () => {
+  it('does not change text that a spreadsheet would treat as a formula', async () => {
     const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
     expect(await render(PLAIN, rows, { format: 'csv' })).toBe('a,b\n=1+1,@SUM(A1)\n');
   });
@@ -368,7 +372,7 @@ describe('--columns', () => {
       });
   });
 
-  it('rejects an empty list of columns, and --columns for a format without columns', async () => {
+  it('rejects --columns when it is empty or the format has no columns', async () => {
     expect(await refused('csv', [','])).toMatchObject({
       kind: 'usage',
       message: '--columns needs at least one column',

@@ -38,7 +38,7 @@ describe('a terminal that reports a width of 0 columns', () => {
     expect(none.code).toBe(0);
   });
 
-  test('uses the width in COLUMNS', async () => {
+  test('takes the terminal width from COLUMNS', async () => {
     const env = { NO_COLOR: '1', COLUMNS: '40' };
     const { stdout } = await run(['bicycles', 'list'], env, { columns: 0 });
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
@@ -55,7 +55,7 @@ describe('TERM=dumb', () => {
     expect(stderr).toContain('remove it to print lines');
   });
 
-  test('lists contain no escape sequences with TERM=dumb', async () => {
+  test('lists contain no escape sequences when TERM is dumb', async () => {
     const { stdout, stderr } = await run(['bicycles', 'list'], { TERM: 'dumb' }, { columns: 80 });
     expect(stdout + stderr).not.toContain('\u001b');
   });

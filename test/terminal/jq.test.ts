@@ -77,7 +77,7 @@ describe('errors in jq programs are usage errors', () => {
     ['import "x" as x; .', /^.*module not found.*$/],
     // The arguments are a jq program, and an invalid program: jq does not print its help.
     ['--help', /^.*help\/0 is not defined.*$/],
-  ])('rejects the invalid program %s before it reads any input', async (program, words) => {
+  ])('rejects the invalid program %s before reading any input', async (program, words) => {
     await expect(openJq(program, PIPE)).rejects.toMatchObject(refusal('usage', words));
   });
 
@@ -111,7 +111,7 @@ describe('errors in jq programs are usage errors', () => {
 describe.concurrent('one item per jq run', () => {
   const ITEMS = ['{"a":1}', '{"a":{}}', '{"a":3}'];
 
-  test('continues after an item for which the jq program fails', async () => {
+  test('continues with the next item when the jq program fails', async () => {
     const jq = await openJq('.a + 1', PIPE);
     const results = await jq.run(ITEMS);
     expect(results.map(({ text }) => text)).toEqual(['2\n', '', '4\n']);
@@ -123,7 +123,7 @@ describe.concurrent('one item per jq run', () => {
   test.each([
     ['"\\(input)"', 'there is no further input'],
     ['[inputs] | length', undefined],
-  ])('%s does not see other items', async (program, words) => {
+  ])('the program %s cannot read other items', async (program, words) => {
     const jq = await openJq(program, PIPE);
     for (const { text, error } of await jq.run(ITEMS)) {
       expect(error?.message.includes(words ?? '')).toBe(words === undefined ? undefined : true);
@@ -141,7 +141,7 @@ describe.concurrent('one item per jq run', () => {
     ['.a # one that goes on \\'],
     ['label $out | .a, break $out'],
     ['try error(null) catch .a'],
-  ])('%s prints the same output in a batch', async (program) => {
+  ])('%s prints the same output in a batch and item by item', async (program) => {
     const jq = await openJq(program, PIPE);
     const batch = await jq.run(ITEMS);
     for (const [index, item] of ITEMS.entries()) {
@@ -151,7 +151,7 @@ describe.concurrent('one item per jq run', () => {
     }
   });
 
-  test('reports any value that the jq program raises as an error', async () => {
+  test('reports any error value that the jq program raises', async () => {
     const jq = await openJq(
       'if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end',
       PIPE,

@@ -43,7 +43,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['PAGER', "PAGER='mark paged:'"],
     ['FLEET_PAGER before PAGER, with words in quotes', `PAGER=false FLEET_PAGER='mark "paged:"'`],
   ])(
-    'starts the pager %s and prints later messages after the output',
+    'starts the pager from %s and prints messages after the output',
     async (_name, environment) => {
       const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
       expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
@@ -91,7 +91,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(text.replace(/\u001b[^a-zA-Z]*[a-zA-Z]/g, '')).toMatch(/^\s*\[\r\ncode 0/);
   });
 
-  test('prints an error and keeps its exit code after the pager ends', async () => {
+  test('prints the error and keeps the exit code after the pager ends', async () => {
     const text = await run("PAGER='mark paged:' fleet api /bicycles/nobody/ -i");
     expect(text).toMatch(/HTTP\/1.1 404[\s\S]*error: [\s\S]*code 5/);
   });
@@ -104,20 +104,17 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['Ctrl-C again and again', 130, '--all', () => terminal.press('\u0003\u0003\u0003\u0003')],
     ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
     ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
-  ])(
-    'the pager keeps the terminal until it ends, even after %s',
-    async (_name, code, flags, interrupt) => {
-      rmSync(join(home.folder, 'over'), { force: true });
-      const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;
-      terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
-      await terminal.until(/SHOWN/);
-      interrupt();
-      await sleep(LONG_MS);
-      expect(isAlive(pid())).toBe(code === 130);
-      writeFileSync(join(home.folder, 'over'), '');
-      expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(
-        new RegExp(`code ${code}:[^]*[^-]icanon`),
-      );
-    },
-  );
+  ])('the pager keeps control of the terminal after %s', async (_name, code, flags, interrupt) => {
+    rmSync(join(home.folder, 'over'), { force: true });
+    const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;
+    terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
+    await terminal.until(/SHOWN/);
+    interrupt();
+    await sleep(LONG_MS);
+    expect(isAlive(pid())).toBe(code === 130);
+    writeFileSync(join(home.folder, 'over'), '');
+    expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(
+      new RegExp(`code ${code}:[^]*[^-]icanon`),
+    );
+  });
 });

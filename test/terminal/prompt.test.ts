@@ -68,7 +68,7 @@ describe('a prompt', () => {
   });
 
   it.each(Object.entries(ENCODINGS))(
-    'hides a token in the text of a prompt, %s',
+    'the prompt text does not show a token: %s',
     async (_name, encode) => {
       const asking = openAsking();
       asking.io.secrets.add(TOKEN);
@@ -79,7 +79,7 @@ describe('a prompt', () => {
     },
   );
 
-  it('hides a token in the reason for repeating a prompt', async () => {
+  it('the reason for repeating a prompt does not show a token', async () => {
     const asking = openAsking();
     asking.io.secrets.add(TOKEN);
     const refuse = (typed: string) => (typed === 'b' ? undefined : `not ${TOKEN.toUpperCase()}`);

@@ -42,8 +42,8 @@ describe('an unreadable stdin causes a usage error with the reason', () => {
   });
 });
 
-describe('an error stops reading', () => {
-  it('an error stops reading even when the writer is still running', async () => {
+describe('input errors', () => {
+  it('stops reading at an error while the writer is running', async () => {
     const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
       env: { ...process.env, ...ENV },
     });

@@ -139,7 +139,7 @@ it('tables keep unusual characters aligned (property-based)', () => {
   );
 });
 
-it('a long list produces the same table in one batch and in many', async () => {
+it('a long list produces the same table in one or many batches', async () => {
   const rows = rowsOf(
     Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
   );

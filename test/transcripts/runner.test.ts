@@ -149,7 +149,7 @@ describe('a transcript', () => {
     await expect(check(text.replace('hello', 'bye'))).rejects.toThrow('a.md:13: ');
   });
 
-  test('shows the terminal output of fleet', async () => {
+  test('shows the output of `fleet` on a terminal', async () => {
     const text = write(
       session('$ fleet bicycles list --columns name').replace('console', 'console terminal=30x10'),
       'sandbox --bicycles 1',
@@ -302,12 +302,9 @@ describe('placeholders', () => {
       ['<new>', 'just now'],
       ['<new>', '<age>'],
     ],
-  ])(
-    'an update of the placeholders %j with the output %j produces %j',
-    (expected, actual, updated) => {
-      expect(reconcile(expected, actual, new Map())).toEqual(updated);
-    },
-  );
+  ])('updating the placeholders %j with the output %j produces %j', (expected, actual, updated) => {
+    expect(reconcile(expected, actual, new Map())).toEqual(updated);
+  });
 
   test('placeholders with the same name must have the same value', () => {
     const values = new Map<string, string>();
@@ -316,7 +313,7 @@ describe('placeholders', () => {
   });
 });
 
-describe('a plain line', () => {
+describe('command lines', () => {
   test.each([
     ['fleet bicycles list', [['fleet', 'bicycles', 'list']]],
     [`fleet x 'a | b' "c  d"`, [['fleet', 'x', 'a | b', 'c  d']]],

@@ -101,7 +101,7 @@ describe("a bicycle's position", () => {
     [52, undefined, '-', '-'],
     ['north', 'east', '-', '-'],
     [[52], { east: 13 }, '-', '-'],
-  ])('the position %j, %j is shown', (latitude, longitude, onTerminal, inPipe) => {
+  ])('shows the position %j, %j', (latitude, longitude, onTerminal, inPipe) => {
     expect(showPosition(latitude, longitude, TERMINAL).text).toBe(onTerminal);
     expect(showPosition(latitude, longitude, PIPE).text).toBe(inPipe);
   });

@@ -245,7 +245,7 @@ test("draws the help screen and a bicycle's card", () => {
   `);
 });
 
-test('shows the same text with colors, and unknown values in gray', async () => {
+test('colors do not change the text of the board', async () => {
   const paint = await loadPaint(1);
   const plain = (lines: string[]) =>
     lines.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());

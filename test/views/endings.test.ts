@@ -53,7 +53,7 @@ test.each([60, 80, 140])('wraps long reasons instead of shortening them at %i co
   expect(text.replace(/\n {4}/g, ' ')).toContain(LONG);
 });
 
-test('omits UUIDs on a terminal but prints them all to a pipe', () => {
+test('shortens a long UUID list only on a terminal', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
   expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
   expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain(

@@ -115,7 +115,7 @@ describe('the map layout', () => {
     ['Braille', BRAILLE],
     ['signs', SIGNS],
     ['squares', SQUARES],
-  ])('%s: contains every bicycle exactly once in any order (property-based)', (_name, grid) => {
+  ])('%s: the layout contains every bicycle exactly once (property-based)', (_name, grid) => {
     fastCheck.assert(
       fastCheck.property(
         fleets,
@@ -154,7 +154,7 @@ describe('the map layout', () => {
     );
   });
 
-  test('shows or lists every position at the edge of the projection', () => {
+  test('draws or lists every position at the edge of the projection', () => {
     for (const latitude of [
       85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066,
     ]) {
@@ -184,7 +184,7 @@ describe('positions on the map', () => {
     ['near the other pole', bicycle(-89.2, '17.5'), 'nearer than 5 degrees to a pole'],
     ['texts', bicycle(' 52.5 ', '13.4'), 'placed'],
     ['the equator', bicycle(0, 0), 'placed'],
-  ])('handles a fleet with %s', (_name, value, kind) => {
+  ])('classifies a bicycle position: %s', (_name, value, kind) => {
     const { unplaced, places } = sceneOf([value]);
     const found = [
       ...unplaced.map(({ label, bicycles }) => [label, bicycles.length]),
@@ -316,7 +316,7 @@ function drawMany(width: number, height: number) {
 describe('the map on a terminal', () => {
   for (const [name, bicycles] of FLEETS) {
     const input = inputOf(bicycles);
-    test.each(SIZES)(`${name} fits %i by %i`, (width, height) => {
+    test.each(SIZES)(`${name} fits a terminal of %i by %i`, (width, height) => {
       for (const [hasColor, hasUnicode] of [
         [true, true],
         [false, true],
@@ -334,29 +334,26 @@ describe('the map on a terminal', () => {
   test.each([
     [80, 24],
     [140, 40],
-  ])(
-    'the legend at %i by %i shows exact counts and the bicycles without a position',
-    (width, height) => {
-      const bicycles = [
-        ...cities(397),
-        bicycle(null, 3, 'lost', 'No position'),
-        bicycle(0, 400, 'lost', 'Beyond'),
-      ];
-      const input = inputOf(bicycles);
-      const { text } = drawText(input, { width, height });
-      for (const { value, count } of input.counts)
-        expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
-      expect(text).toContain('1 without a position');
-      expect(text).toContain('No position');
-      if (width > 100) expect(text).toContain('1 with an impossible position');
-    },
-  );
+  ])('the legend at %i by %i includes bicycles without a position', (width, height) => {
+    const bicycles = [
+      ...cities(397),
+      bicycle(null, 3, 'lost', 'No position'),
+      bicycle(0, 400, 'lost', 'Beyond'),
+    ];
+    const input = inputOf(bicycles);
+    const { text } = drawText(input, { width, height });
+    for (const { value, count } of input.counts)
+      expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
+    expect(text).toContain('1 without a position');
+    expect(text).toContain('No position');
+    if (width > 100) expect(text).toContain('1 with an impossible position');
+  });
 
   test.each([
     [100, 16],
     [120, 30],
     [300, 100],
-  ])('leaves space for the scale with hundreds of states: %i by %i', (width, height) => {
+  ])('a legend for many states leaves space for the scale: %i by %i', (width, height) => {
     const { text, input } = drawMany(width, height);
     const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
       ([, count]) => Number(count),
@@ -375,7 +372,7 @@ describe('the map on a terminal', () => {
       expect(text).toContain(label);
   });
 
-  test('combines the states beyond the limit as "other"', () => {
+  test('groups the states beyond the limit as "other"', () => {
     const { layout, input } = drawMany(120, 30);
     const [cluster] = layout.clusters;
     expect(cluster?.byState.reduce((sum, count) => sum + count, 0)).toBe(cluster?.count);
@@ -424,7 +421,7 @@ describe('the SVG map', () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
   });
 
-  test.each(FLEETS)('%s: is well-formed and contains every bicycle', (_name, bicycles) => {
+  test.each(FLEETS)('%s: the SVG is well-formed and contains every bicycle', (_name, bicycles) => {
     const svg = svgOf(bicycles);
     expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
     const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(

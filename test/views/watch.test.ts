@@ -86,7 +86,7 @@ const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
     paint,
   });
 
-test('shows each time with its own UTC offset across a clock change', () => {
+test('shows the correct UTC offset before and after a clock change', () => {
   const zone = openTimeZone('Europe/Berlin');
   const entry = ENTRIES[0] as ShownEntry;
   const clockAt = (instant: string) =>
@@ -129,7 +129,7 @@ test('lines of `watch` fit 80 columns', () => {
   `);
 });
 
-test('a line shows "entered" or "left" when the bicycle starts or stops matching the filters', () => {
+test('shows "entered" or "left" when a bicycle starts or stops matching', () => {
   const crossing = (entry: ShownEntry, word: 'entered' | 'left') =>
     draw({ ...entry, crossing: word } as ShownEntry, 100);
   expect(crossing(ENTRIES[0] as ShownEntry, 'entered')).toContain(' entered: rented -> available');
@@ -137,7 +137,7 @@ test('a line shows "entered" or "left" when the bicycle starts or stops matching
   expect(crossing(update(undefined, { state: 'lost' }), 'entered')).toContain(' entered: lost ');
 });
 
-test('-o wide adds the time when the change was received', () => {
+test('-o wide shows when each change was received', () => {
   const place = { zone: openTimeZone('Europe/Berlin'), paint: NO_PAINT, receivedMs: AT + 61_000 };
   const entry = ENTRIES[0] as ShownEntry;
   expect(changeLine(entry, AT, { ...place, width: 120, terminal: true })).toMatch(
@@ -190,7 +190,7 @@ test.each([
   [79, '15:03:59  Ada 0042         available -> rented, move…  57 % 52.5110, 13.4000'],
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
   [40, '15:03:59  Ada 0042   available -> rente…'],
-])('drops the position first and then the charge at %i columns', (width, line) => {
+])('at %i columns, drops the position before the charge', (width, line) => {
   const before = { state: 'available', latitude: 52.5, longitude: 13.4, state_of_charge: 59 };
   const after = { state: 'rented', latitude: 52.511, longitude: 13.4, state_of_charge: 57 };
   const entry = update(before, after, ['state', 'latitude', 'state_of_charge']);

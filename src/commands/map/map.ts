@@ -132,7 +132,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
     throw usageError(
-      `-o ${form} cannot be printed on a terminal`,
+      `-o ${form} output cannot be printed to a terminal`,
       `pass --file fleet.${form}, or redirect the output`,
     );
   return form;

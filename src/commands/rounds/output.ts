@@ -36,7 +36,7 @@ export async function chooseRoundForm(context: Context): Promise<RoundForm> {
     throw usageError('-o xlsx needs --file', 'add --file PATH, such as --file rounds.xlsx');
   if ((chosen === 'html' || chosen === 'gpx') && isScreen(context))
     throw usageError(
-      `-o ${chosen} cannot be printed on a terminal`,
+      `-o ${chosen} output cannot be printed to a terminal`,
       `pass --file rounds.${chosen}, or redirect the output`,
     );
   return chosen;
