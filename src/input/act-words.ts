@@ -103,7 +103,7 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
     if (at === -1 || name === '') throw usageError(`--field must be NAME=VALUE${notText(text)}`);
     if (name === 'type')
       throw usageError(
-        '--field cannot set the type, which is the action',
+        '--field cannot set the type: the action already sets it',
         'put the action at the end of the command line',
       );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
