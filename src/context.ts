@@ -19,14 +19,15 @@ import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
 import type { Now } from './terminal/typed-time.js';
 
-/** Everything that a process provides in addition to its arguments. */
+/** Everything that a command gets from its process, except the arguments. */
 export interface World extends Streams {
   /** The emitter of signals and of Node's warnings: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
-   * Called at the end of the process when an operation cannot be cancelled: output that nobody
-   * reads, or a DNS lookup without an answer. The process should exit without waiting for it. (Node
-   * nevertheless waits for its threads, and therefore for the DNS lookup.)
+   * Called at the end of the process when an operation cannot be cancelled. Examples are output
+   * that nobody reads, or a DNS lookup without an answer. The process should then exit without
+   * waiting for this operation. (Node nevertheless waits for its threads, and therefore for the DNS
+   * lookup.)
    */
   abandon?(): void;
   clock: Clock;
@@ -61,11 +62,11 @@ export interface OutputFlags {
   timezone?: string;
   /** `-o wide`: every column, with untruncated values. */
   wide?: boolean;
-  /** False after `--no-truncate`. */
+  /** Whether long values are truncated. False after `--no-truncate`. */
   truncate?: boolean;
-  /** False after `--no-headers`. */
+  /** Whether column headers are printed. False after `--no-headers`. */
   headers?: boolean;
-  /** Readable English headings in files. */
+  /** Whether files get readable English headings. */
   headings?: boolean;
 }
 
@@ -81,7 +82,7 @@ export interface ServiceFlags {
   deadline?: number;
   retries?: number;
   pageSize?: number;
-  /** False after `--no-mirror`. */
+  /** Whether a mirror may be used. False after `--no-mirror`. */
   mirror?: boolean;
 }
 
@@ -90,9 +91,9 @@ export interface TalkFlags {
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
-  /** False after `--no-input`. */
+  /** Whether fleet may prompt the user. False after `--no-input`. */
   input?: boolean;
-  /** False after `--no-color`. */
+  /** Whether colours may be used. False after `--no-color`. */
   color?: boolean;
 }
 
@@ -106,7 +107,7 @@ export type ClientOverrides = Partial<
   settings?: Settings;
 };
 
-/** The settings and the stored tokens, which are the places where fleet looks for a token. */
+/** The settings and the stored tokens. Fleet looks for a token in these places. */
 type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
@@ -122,8 +123,8 @@ export interface Signals {
    */
   readonly urgentSignal: AbortSignal;
   /**
-   * From now on, a signal ends the process immediately. A command calls this before work that
-   * cannot react to signals and is safe to kill.
+   * After this call, a signal ends the process immediately. A command calls this before work that
+   * cannot react to signals but can safely be killed.
    */
   leaveSignals(): void;
 }
@@ -140,8 +141,8 @@ export interface Context extends Signals {
   now(): Now;
   settings(): Promise<Settings>;
   /**
-   * Returns the token source of the settings. `given` replaces the settings when some of them are
-   * not valid.
+   * Returns the token source of the settings. When some settings are invalid, the caller passes
+   * replacements in `given`.
    */
   token(given?: TokenSettings): Promise<TokenSource>;
   /**
@@ -150,21 +151,21 @@ export interface Context extends Signals {
    */
   network(timeoutMs?: number): Promise<Network>;
   /**
-   * Returns the client. The first signal aborts its requests. With overrides, returns a separate
-   * client. For example, bulk/in-flight.ts passes its own signal for changes that may finish after
-   * the first signal.
+   * Returns the client. The first signal (such as Ctrl-C) aborts the client's requests. With
+   * overrides, returns a separate client. For example, bulk/in-flight.ts overrides the signal,
+   * because its changes may finish after Ctrl-C.
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**
    * Returns the compiled program of `--jq`, or undefined without the flag. Throws a usage error
-   * when the program does not compile. The program is compiled before the command runs, so nothing
-   * has been sent when it fails.
+   * when the program does not compile. The program is compiled before the command runs, so no
+   * request has been sent when compilation fails.
    */
   jq(): Promise<Jq | undefined>;
   /**
-   * Prints a line on stderr without control characters, or an object `{"notice"}` with `--json`.
-   * `--quiet` suppresses it. The line may begin with `✓ ` for a success, or with `! ` or `warning:
-   * ` for a warning; a terminal shows these as coloured marks.
+   * Prints a line without control characters on stderr. With `--json`, prints an object
+   * `{"notice"}` instead. `--quiet` suppresses both. The line may begin with `✓ ` for a success, or
+   * with `! ` or `warning: ` for a warning. A terminal shows these prefixes as coloured marks.
    */
   notice(line: string): Promise<void>;
   /** Registers work for the end of the command. The work runs even after an error. */
@@ -217,7 +218,8 @@ export function openContext(
     return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
   /**
-   * Aborted when the command ends, because a hanging token command must not keep the process alive.
+   * Aborted when the command ends. A token command that hangs would otherwise keep the process
+   * alive.
    */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
@@ -326,7 +328,7 @@ function openConnections(
   const client: Context['client'] = (overrides) =>
     overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
-    // If the network could not be opened, the command has already reported the error.
+    // A failure to open the network is ignored here, because the command has already reported it.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     if (connections?.isLookingUp()) abandon?.();
@@ -359,8 +361,8 @@ const UNVERIFIED =
 export const ANONYMOUS = fixedToken('');
 
 /**
- * Formats a notice for stderr: a JSON object, a plain line, or on a terminal a line with a coloured
- * mark.
+ * Formats a notice for stderr. The result is a JSON object or a plain line, or on a terminal a line
+ * with a coloured mark.
  */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
   // Hides tokens, because a notice may quote a token that the user typed in the wrong place.

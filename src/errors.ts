@@ -1,7 +1,8 @@
 // The errors that an operator can see: their kind, exit code (cli.md section 3) and output.
 
 /**
- * The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3).
+ * The exit code of each kind of failure (cli.md section 3). These numbers must not change, because
+ * other programs rely on them.
  */
 export const EXIT_CODES = {
   internal: 1,
@@ -41,7 +42,8 @@ export interface ErrorDetails {
   /** Further lines below the message, one for each additional problem. */
   more?: readonly string[] | undefined;
   /**
-   * Whether retrying cannot help. A command that follows a fleet then ends instead of trying again.
+   * Whether the failure is permanent, so that retrying cannot help. A command that follows a fleet
+   * then ends instead of trying again.
    */
   isLasting?: boolean | undefined;
   cause?: unknown;
@@ -74,8 +76,9 @@ export class FleetError extends Error {
   }
 
   /**
-   * Returns a copy with changed properties. This error becomes the cause of the copy. A caller uses
-   * this when it knows more than the code that failed, such as the name of the bicycle.
+   * Returns a copy with changed properties. The original error becomes the cause of the copy. A
+   * caller makes a copy to add facts that the failing code did not know, such as the bicycle's
+   * name.
    */
   with({
     kind = this.kind,
@@ -97,8 +100,8 @@ export class FleetError extends Error {
 }
 
 /**
- * Creates an error for an invalid flag, argument or input file. At this point, nothing has been
- * sent.
+ * Creates an error for an invalid flag, argument or input file. Such an error is thrown before any
+ * request is sent.
  */
 export function usageError(message: string, hint?: string): FleetError {
   return new FleetError('usage', message, { hint });
@@ -110,8 +113,8 @@ export function configError(message: string, hint?: string, cause?: unknown): Fl
 }
 
 /**
- * Creates an error for a configuration problem that retrying cannot fix: a setting is missing or
- * names something that does not exist.
+ * Creates an error for a configuration problem that retrying cannot fix. Examples are a missing
+ * setting, and a setting that names something that does not exist.
  */
 export function lastingError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, isLasting: true, cause });
@@ -152,7 +155,7 @@ export function asFleetError(thrown: unknown): FleetError {
   });
 }
 
-/** Returns the message, with HTTP status and request id in brackets. */
+/** Returns the message of an error, followed by the HTTP status and the request id in brackets. */
 export function describeError({ message, status, trace }: FleetError): string {
   const origin = [
     ...(status === undefined ? [] : [`HTTP ${status}`]),

@@ -57,12 +57,15 @@ export async function main(typed: readonly string[], world: World): Promise<numb
   }
 }
 
-/** The first words of command lines that ask for help or the version. They need no settings. */
+/**
+ * The first words of command lines that ask for help or the version. Such command lines need no
+ * settings.
+ */
 const HELP_WORDS: readonly string[] = [...VERSION_FLAGS, '--help', '-h', 'help'];
 
 /**
- * Expands an alias and adds the command's defaults. If this fails, returns the typed line and the
- * error as `failure`.
+ * Expands an alias and adds the command's defaults. When the expansion fails, returns the typed
+ * line, and the error as `failure`.
  */
 async function expand(
   typed: readonly string[],
@@ -78,8 +81,8 @@ async function expand(
 }
 
 /**
- * Waits until the operator closes the pager. If a signal ends fleet meanwhile, resolves with this
- * signal. Ctrl-C is ignored, because it is meant for the pager.
+ * Waits until the operator closes the pager. If a signal asks fleet to end while the pager is open,
+ * resolves with the signal's reason. Ctrl-C is ignored, because it is meant for the pager.
  */
 async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
@@ -113,8 +116,8 @@ async function run(
 
 /**
  * Listens for signals. The first signal requests a graceful shutdown, and the second one an
- * immediate exit. Fleet does not handle a third signal, so that signal ends the process. SIGHUP is
- * ignored when the caller of fleet ignores it, for example with `nohup`.
+ * immediate exit. Fleet does not handle a third signal. A third signal therefore ends the process.
+ * SIGHUP is ignored when the caller of fleet ignores it, for example with `nohup`.
  */
 function listenForSignals({ signals: source, env }: World, onFirst: () => void): Signals {
   const first = new AbortController();
@@ -136,7 +139,7 @@ function listenForSignals({ signals: source, env }: World, onFirst: () => void):
   });
   function leaveSignals(): void {
     for (const [name, listener] of listeners) {
-      // Without a listener SIGHUP would end the process.
+      // The listener for SIGHUP must stay. Without it, SIGHUP would end the process.
       if (name !== 'SIGHUP' || !ignoresHangup) source.off(name, listener);
     }
   }
@@ -177,7 +180,8 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
   if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;
   if (ending instanceof ReaderLeft) return 0;
   const error = asFleetError(ending);
-  // Signals are not reported, because the operator sent them. Only prompts handle SIGQUIT.
+  // Signals are not reported, because the operator sent them. SIGQUIT is checked separately,
+  // because only prompts handle it.
   const isSignal = error.kind === 'quit' || END_SIGNALS.some(([, kind]) => kind === error.kind);
   if (!isSignal) await report(error, io, isVerbose);
   return error.exitCode;
@@ -188,8 +192,8 @@ function isOutputError(thrown: unknown): boolean {
 }
 
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  // Tokens are hidden here, because a token that was typed in the wrong place is not known as a
-  // secret yet.
+  // Tokens are hidden here because the user may have typed a token in the wrong place. Fleet does
+  // not know such a token as a secret yet.
   const lines = io.isJson
     ? [escapeJson(hideJwts(errorJson(error, io.secrets.hide)))]
     : errorLines(error).map(hideJwts).map(clean);

@@ -43,8 +43,8 @@ import {
 import type { Io } from './terminal/io.js';
 
 /**
- * The function that runs a verb. commander passes it the operands and options, whose types depend
- * on the verb.
+ * The function that runs a verb. commander passes the operands and options to this function. Their
+ * types depend on the verb.
  */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 /** Declares a noun and its verbs below the root. */
@@ -74,8 +74,8 @@ const WORK: Nouns = {
   api: async () => (await import('./commands/api/index.js')).addApi,
 };
 /**
- * Loads the declaration of each noun. The nouns are grouped as on the first help page. A new noun
- * needs one line here.
+ * Loads the declaration of each noun. The nouns are grouped as on the first help page. To add a
+ * noun, add one line here.
  */
 const NOUNS: { readonly [heading: string]: Nouns } = {
   'Work with the fleet:': WORK,
@@ -112,7 +112,7 @@ const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[]
   stats: ['html'],
 };
 
-/** The default output for help pages is a pipe, which has no width and no colours. */
+/** By default, help pages are written for a pipe, which has no width and no colours. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
@@ -177,8 +177,8 @@ export async function runProgram(
 }
 
 /**
- * Expands a typed command line: replaces an alias, and adds the command's defaults. Throws a
- * FleetError of kind `usage` for an alias with missing arguments.
+ * Expands a typed command line: replaces an alias, and adds the stored default flags of the
+ * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
  */
 export async function expandTyped(
   argv: readonly string[],
@@ -195,7 +195,10 @@ function isCountedOverTime(command: Command): boolean {
   return command.name() === 'stats' && TIME_PARTS.some((part) => part === by);
 }
 
-/** Whether `fleet --help --json` asks for every command in a form for programs. */
+/**
+ * Whether the line is `fleet --help --json`, which prints a machine-readable description of every
+ * command.
+ */
 function isTreeWanted(argv: readonly string[]): boolean {
   const [first = '', second = ''] = argv;
   const isHelp = (word: string) => word === '--help' || word === '-h' || word === 'help';
@@ -204,8 +207,8 @@ function isTreeWanted(argv: readonly string[]): boolean {
 }
 
 /**
- * The root command accepts `--version` at any position. After `gbfs`, `--version VALUE` is a flag
- * of that command: the version of the feed.
+ * The root command accepts `--version` at any position. After `gbfs`, however, `--version VALUE` is
+ * a flag of that command and means the version of the feed.
  */
 function joinVersion(argv: readonly string[]): string[] {
   const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
@@ -245,7 +248,8 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   }
   if (output === 'md') throw usageError('only reports support -o md', 'use "fleet report -o md"');
   const picture = PICTURES.find((each) => each === output);
-  // A map has its own file extensions, and results of jq are written without a format.
+  // The command `map` has its own file extensions. A result of `--jq` is written as it is, in any
+  // file.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
   const chosen = output ?? (isNamed ? formatOfFile(flags.file) : undefined);
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
@@ -322,7 +326,7 @@ function isSameFile(one: string, other: string): boolean {
  */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
 
-/** Whether the command itself supports files with this extension. */
+/** Whether the command itself, and not the output layer, supports files with this extension. */
 function hasOwnExtension(command: Command, file: string): boolean {
   if (WRITES_ANY_FILE.includes(command.name())) return true;
   const extension = extensionOf(file) ?? '';
@@ -435,7 +439,7 @@ export interface ProgramOptions {
   /** The screen that shows the help pages. */
   screen?: HelpScreen;
   /**
-   * The command line. When it begins with a noun of `WORK`, only that noun is loaded. This saves
+   * The command line. When the line begins with a noun of `WORK`, only that noun is loaded, to save
    * time.
    */
   words?: readonly string[];
@@ -486,7 +490,7 @@ export async function buildProgram(
 
 /**
  * Makes `fleet bicycles help list` work. Commander copies this setting to subcommands that are
- * declared later, and help pages do not list the command.
+ * declared later. Help pages do not list the `help` subcommand.
  */
 function addInnerHelp(program: Command): void {
   const inner = program.createCommand('help').argument('[command]');

@@ -4,7 +4,7 @@
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
 
-/** The fields of section 2.2, in its order. */
+/** The fields that section 2.2 lists, in the same order. */
 export const ALERT_FIELDS = [
   'uuid',
   'created',
@@ -39,7 +39,7 @@ export function isOpenState(state: unknown): boolean {
   return state === 'new' || state === 'escalated';
 }
 
-/** The types of section 2.3, followed by types that were observed (Assumed). */
+/** The types that section 2.3 lists, followed by types that were only observed (Assumed). */
 export const ALERT_TYPES = [
   'lock.bat.low',
   'bicycle.ride_outside',
@@ -57,7 +57,10 @@ export const ALERT_TYPES = [
   'zone.low_threshold',
 ] as const;
 
-/** The values of `type` in an action request for an alert. Assumed: they were observed. */
+/**
+ * The values of `type` in an action request for an alert. Assumed: these values were observed, but
+ * are not documented.
+ */
 export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const;
 
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
@@ -76,9 +79,9 @@ export const ALERT_ORDERINGS = [
 ] as const;
 
 /**
- * Describes alerts as a resource: its fields, and the path of its list (section 4.5). Assumed from
- * observation: the URLs of single alerts and of their actions, and the link to an alert in `url`
- * (section 2.2).
+ * Describes alerts as a resource: its fields, and the path of its list (section 4.5). Assumed,
+ * because it was observed: the URLs of single alerts and of their actions. Also assumed: `url`
+ * (section 2.2) contains the link to an alert.
  */
 export const ALERT: Resource = {
   one: 'alert',

@@ -5,8 +5,8 @@ import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';
 
 /**
- * The fields of section 2.1 in the same order, then `modified`, which the section on ordering
- * mentions.
+ * The fields of section 2.1 in the same order, followed by `modified`. The section on ordering
+ * mentions `modified`.
  */
 export const BICYCLE_FIELDS = [
   'uuid',
@@ -48,12 +48,12 @@ export type Bicycle = { [field in TextField]?: string | null } & {
 } & {
   /**
    * Usually a string, but some services send a number. Code must read the value with `bicycleUuid`.
-   * Otherwise, a number would end a watch with an error.
+   * Without `bicycleUuid`, a uuid that is a number would end a watch with an error.
    */
   uuid?: unknown;
   /**
-   * Assumed: the version grows with each save, but not by one. The service responds with 409 to an
-   * edit with an outdated version.
+   * Assumed: the version grows with each save, but not always by one. If an edit has an outdated
+   * version, the service responds with 409.
    */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
@@ -68,8 +68,8 @@ export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined
 }
 
 /**
- * The lifecycle states of section 3.1. Assumed: `reserved` was observed; the section does not list
- * it.
+ * The lifecycle states of section 3.1. Assumed: `reserved` is also a state. It was observed, but
+ * the section does not list it.
  */
 export const BICYCLE_STATES = [
   'available',
@@ -82,8 +82,8 @@ export const BICYCLE_STATES = [
 ] as const;
 
 /**
- * Observed: the fields that the parameter `ordering` accepts. The interface does not list them. `distance` needs a bbox.
- * Commas separate several fields.
+ * Observed: the fields that the parameter `ordering` accepts. The interface does not list them.
+ * Ordering by `distance` needs a bbox. Several fields are separated by commas.
  */
 export const BICYCLE_ORDERINGS = [
   'created',
@@ -143,8 +143,9 @@ export const NEW_BICYCLE_FIELDS = [
 export const OPERATOR_FIELDS = ['note', 'tags'] as const;
 
 /**
- * Fields that only the service sets: the fields of section 2.1 that cannot be set when a bicycle is
- * created, and further observed fields. An exported list contains them.
+ * Fields that only the service sets. These are the fields of section 2.1 that a create request
+ * cannot contain, and further fields that were observed. An exported list contains all of these
+ * fields.
  */
 export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
   ...BICYCLE_FIELDS.filter((field) => !(NEW_BICYCLE_FIELDS as readonly string[]).includes(field)),

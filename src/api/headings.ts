@@ -1,4 +1,4 @@
-// The readable column headings of `--headings`, and the fields that they belong to.
+// The readable column headings of `--headings`, and the field for each heading.
 
 import { ALERT_FIELDS } from './alert.js';
 import { BICYCLE_FIELDS, OPERATOR_FIELDS, READ_ONLY_BICYCLE_FIELDS } from './bicycle.js';

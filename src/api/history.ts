@@ -11,8 +11,8 @@ import { BICYCLE } from './bicycle.js';
 export type Transitioned = ReturnType<typeof readStep>;
 
 /**
- * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list,
- * or refuses to show it; `onRefusal` then receives the service's response.
+ * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list or
+ * refuses to show it. In these cases, `onRefusal` receives the service's response.
  */
 export async function readTransitions(
   client: Client,

@@ -12,8 +12,8 @@ export function isUuid(text: string): boolean {
 
 /**
  * Encodes a string as a single path segment. Only letters, digits and `- . _ ~` stay unencoded (RFC
- * 3986), whereas encodeURIComponent also leaves other characters unencoded. A lone surrogate
- * becomes U+FFFD, because UTF-8 cannot encode it.
+ * 3986). encodeURIComponent would also leave other characters unencoded. A lone surrogate becomes
+ * U+FFFD, because UTF-8 cannot encode it.
  */
 export function pathSegment(text: string): string {
   const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -58,7 +58,7 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
 
 /**
  * Returns the kind of resource that a link points to, such as `an alert` for `…/alerts/UUID/`.
- * Returns undefined for a UUID, and when the kind is the expected one or is unknown.
+ * Returns undefined for a UUID, for a link to the expected kind, and for a link to an unknown kind.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';

@@ -1,5 +1,6 @@
-// Logs in with an e-mail address and a password, and renews tokens. Assumed: as observed, because
-// interface.md section 5 leaves it open.
+// Logs in with an e-mail address and a password, and renews tokens. The requests are those that
+// were observed, because interface.md section 5 does not describe them. Assumed: other services
+// accept the same requests.
 
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -15,8 +16,8 @@ export const LOGIN_PATH = '/jwt/login/';
 export const DEFAULT_CLIENT_ID = 'fleet';
 
 /**
- * Returns the path to which a renewal is posted. It differs from the login path only in the last
- * part.
+ * Returns the path to which a renewal is posted. This path differs from the login path only in its
+ * last part.
  */
 export function refreshPathOf(loginPath: string): string {
   return loginPath.replace(/[^/]+\/?$/, 'refresh_token/');
@@ -27,13 +28,13 @@ export interface TokenAnswer {
   /** The access token as the service sent it; empty when the answer contains no token. */
   readonly token: string;
   /**
-   * The refresh token. It is null when the service gives this user no refresh token, and undefined
-   * when its answers have no such field.
+   * The refresh token. It is null when the service gives this user no refresh token. It is
+   * undefined when the answers of the service have no such field.
    */
   readonly refreshToken: string | null | undefined;
 }
 
-/** The values from the last login or renewal that the next renewal sends to get a new token. */
+/** The values from the last login or renewal. The next renewal sends them to get a new token. */
 export interface RenewalInput {
   readonly token: string;
   readonly refreshToken?: string | null | undefined;
@@ -85,8 +86,8 @@ export async function postRenewal(
 }
 
 /**
- * Whether the service refused a request in a way that no retry can change. A service that is down
- * or throttles may answer later.
+ * Whether the service refused a request permanently, so that a retry cannot succeed. A service that
+ * is down or limits the rate may accept the request later.
  */
 export function isFinalRefusal(thrown: unknown): thrown is FleetError {
   return thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);

@@ -1,5 +1,5 @@
-// Organizations, zones, models and other resources with a name. Assumed: the paths and fields, as
-// observed; not every service has them.
+// Organizations, zones, models and other resources with a name. The paths and fields are assumed
+// from observation. Some services do not have them.
 
 import type { Vocabulary } from './resource.js';
 

@@ -10,17 +10,24 @@ import type { Resource } from './resource.js';
 export interface Present {
   readonly name: string | null;
   readonly state: string | null;
-  /** The version, which increases with every save. Null when the service does not have versions. */
+  /**
+   * The version number, which the service increases with every save. Null when the service does not
+   * have versions.
+   */
   readonly version: string | number | null;
 }
 
-/** With more targets than this, the list is read instead of single bicycles. */
+/**
+ * The maximum number of targets that are read one by one. With more targets, the whole list is
+ * read.
+ */
 const MOST_SINGLE_READS = 100;
 
 /**
  * Reads the current data of the targets. The result does not contain a target that the service
- * shows neither at its URL nor in the list. Assumed: single bicycles can be read. A service without
- * such URLs provides only the list. Throws when the service cannot be reached.
+ * shows neither at its URL nor in the list. Assumed: each bicycle has a URL from which it can be
+ * read. A service without such URLs provides only the list. Throws when the service cannot be
+ * reached.
  */
 export async function readPresent(
   client: Client,
@@ -55,8 +62,8 @@ export async function readOnePresent(
 }
 
 /**
- * The list can be older than the response for a single bicycle or alert. Therefore fleet reads a
- * target that is missing from the list at its own URL.
+ * The list can be older than the response for a single bicycle or alert. When a target is missing
+ * from the list, fleet therefore reads the target's own URL.
  */
 async function readFromList(
   client: Client,

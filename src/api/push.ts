@@ -19,15 +19,15 @@ export interface PushEnvelope {
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
 /**
- * The token roles that have topics, in the order in which they are tried. Observed: each bicycle is
- * published for each of the first three roles. Renters get the available bicycles. Section 6.1
- * names only `admin`.
+ * The token roles that have topics, in the order in which they are tried. Observed: all bicycles
+ * are published to each of the first three roles. Only available bicycles are published to renters.
+ * Section 6.1 names only `admin`.
  */
 const ROLES_OF_TOKENS = ['admin', 'fleet_operator', 'mechanic', 'renter', 'spectator'] as const;
 
 /**
- * The values of `--role`. Observed: a user's own reservation and rental are published under the
- * user's UUID.
+ * The values of `--role`. With `user`, the topic contains the user's UUID. Observed: a user's own
+ * reservation and rental are published on this topic.
  */
 export const TOPIC_ROLES = [...ROLES_OF_TOKENS, 'user'] as const;
 
@@ -59,8 +59,7 @@ const BICYCLES_TOPIC =
   /^\/([0-9a-f-]{36})\/([a-z_]+|[0-9a-f-]{36})\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
 /**
- * Returns a topic for each role that may subscribe to it. They are in the order in which fleet
- * tries them.
+ * Returns one topic for each role that may subscribe, in the order in which fleet tries the topics.
  *
  * If the user chose a role, only its topic is returned. Otherwise these are the topics of the roles
  * in the token, starting with the role in `topic`. If the token has none of these roles, the role

@@ -12,8 +12,8 @@ import type { Resource } from './resource.js';
 
 /**
  * Reads one bicycle or alert. Throws the errors of the client. Throws a FleetError of kind
- * `service` for unexpected content, such as a login page or a different bicycle. Otherwise such a
- * response could be mistaken for a deletion.
+ * `service` for unexpected content, such as a login page or a different bicycle. Without this
+ * check, fleet could mistake such a response for a deletion.
  */
 export async function readOne<T extends { [field: string]: unknown }>(
   client: Client,
@@ -34,8 +34,8 @@ function isOther(found: unknown, uuid: string): boolean {
 }
 
 /**
- * The HTTP statuses of a service that does not show the bicycle or alert, or does not support this
- * URL (405).
+ * The HTTP statuses that mean that the service does not show the bicycle or alert, or does not
+ * support this URL (405).
  */
 const NOT_SHOWN: readonly (number | undefined)[] = [404, 405, 410];
 

@@ -10,8 +10,8 @@ export interface Vocabulary {
   /** Fields with a fixed list of values. */
   readonly words: { readonly [field: string]: readonly string[] };
   /**
-   * Maps the column headers of tables, in lower case, to fields. A user can type a header wherever
-   * fleet expects a field.
+   * Maps the column headers of tables, in lower case, to fields. A user can type a column header
+   * instead of a field name.
    */
   readonly headers?: { readonly [header: string]: string };
 }

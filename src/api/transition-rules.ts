@@ -2,7 +2,7 @@
 //
 // The whole table is an assumption. Section 3.1 of the interface says "Source states, target states
 // and conditions of each transition: not shown". The service decides; fleet uses the table only for
-// previews and to find a transition back.
+// previews, and to find the transition that undoes another one.
 
 import type { Transition } from './transitions.js';
 
@@ -51,9 +51,9 @@ export function targetStateOf(transition: string): string | undefined {
 }
 
 /**
- * The transitions that undo another transition, by the earlier state. `retire` and
- * `force_put_in_maintenance` cannot be undone: no transition restores a decommissioned bicycle or
- * an ended rental.
+ * For each transition, the transitions that undo it, keyed by the bicycle's earlier state. `retire`
+ * and `force_put_in_maintenance` cannot be undone: no transition restores a decommissioned bicycle
+ * or an ended rental.
  */
 const WAYS_BACK: readonly (readonly [
   from: string,

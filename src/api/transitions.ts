@@ -2,8 +2,8 @@
 
 /**
  * The transitions of section 3.1 and their meanings. The name of a transition is the value of
- * `type` in the action request. Assumed: `put_in_maintenance`, which was observed, cannot replace
- * `force_put_in_maintenance`, which ends a rental.
+ * `type` in the action request. `force_put_in_maintenance` ends a rental. Assumed:
+ * `put_in_maintenance`, which was also observed, does not, so it cannot be used instead.
  */
 export const TRANSITION_MEANINGS = {
   declare_available: 'make it visible to renters',

@@ -38,11 +38,17 @@ import type {
 /** An action on bicycles or alerts. `verb` becomes the field `type` of the request body. */
 export interface Action
   extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
-  /** The state to which the action leads, or undefined when only the service's answer shows it. */
+  /**
+   * The state after the action, or undefined when this state is only known from the service's
+   * answer.
+   */
   target: string | undefined;
   /** Extra fields of the request body. */
   fields: { readonly [name: string]: string };
-  /** The bicycles or alerts that the user typed, or the input that names them. */
+  /**
+   * The bicycles or alerts: either the typed arguments, or an input (such as a file) with one
+   * bicycle or alert in each row.
+   */
   targets: readonly string[] | InputSource;
   /** Finds a bicycle or alert by the text that the user typed. */
   find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
@@ -75,7 +81,7 @@ export async function runAction(
   await carryOut(context, plan, options);
 }
 
-/** Returns the plan that runs an action on the given tasks. */
+/** Returns the plan that carries out an action for the given tasks. */
 export function planOfAction(
   action: Omit<Action, 'targets' | 'find'>,
   tasks: readonly Task[],
@@ -127,8 +133,8 @@ async function* findTargets(
 }
 
 /**
- * Returns the task that changes a bicycle or alert. `fields` contains the values of the bicycle or
- * alert, from the input or from the service's list.
+ * Returns the task that changes a bicycle or alert. `fields` contains the current values of the
+ * bicycle or alert. They come from the input or from the service's list.
  */
 function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
   // Results show a bicycle by its name, and an alert by its message.
@@ -163,8 +169,8 @@ export interface PlannedActionsOptions {
    */
   observedAt(target: PlanTarget): string | undefined;
   /**
-   * Returns the transition after which the target was in its observed state. The rule
-   * `nothing-later` checks that the service's history contains no later transition.
+   * Returns the transition that led to the observed state of the target. The rule `nothing-later`
+   * checks that the service's history contains no later transition.
    */
   ownTransition?(target: PlanTarget): string;
   /** Values that identify the journal of the run. */
@@ -172,8 +178,8 @@ export interface PlannedActionsOptions {
 }
 
 /**
- * The maximum number of pages to read from a bicycle's history. Fewer transitions than this happen
- * between writing a plan and running it.
+ * The maximum number of pages to read from a bicycle's history. Between writing and running a plan,
+ * a bicycle has fewer transitions than these pages contain.
  */
 const HISTORY_PAGES = 2;
 
@@ -185,8 +191,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
   /**
-   * Targets that are in the service's list but that cannot be read at their own URL. The check
-   * right before the request therefore uses these values from the list.
+   * Targets that are in the service's list but that cannot be read at their own URL. For these
+   * targets, the check right before the request uses the values from the list.
    */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
@@ -289,7 +295,8 @@ async function findInHistory(
 ): Promise<FleetError | undefined> {
   if (resource !== BICYCLE) return undefined;
   const version = target.observed['concurrency_version'] ?? null;
-  // Every transition increases the version, so an equal version means that nothing happened since.
+  // Every transition increases the version. When the version is still the same, there was no
+  // transition in the meantime.
   if (version !== null && String(version) === String(present?.version)) return undefined;
   const sinceMs = readTime(observedAt(target));
   const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
@@ -314,7 +321,7 @@ async function findInHistory(
 
 /**
  * Returns the first entry after `own`, the transition that an earlier run made. Returns undefined
- * when no entry follows it. When `later` does not contain `own`, returns the oldest entry of
+ * when `own` is the last entry. When `later` does not contain `own`, returns the oldest entry of
  * `later`.
  */
 function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
@@ -338,7 +345,7 @@ async function lookUpByVerb(
     const ofVerb = doubts.filter(({ task }) => task.verb === verb);
     const action = { resource, verb, target: targetStateOf(verb) };
     // If the run made several different transitions, the answers do not show which transition led
-    // to which state. Their states are then ignored.
+    // to which state. The states in the answers are then ignored.
     const reached = verbs.size === 1 ? shown.reached : new Set<string>();
     decided.push(...(await lookUpActions(client, ofVerb, action, { reached })));
   }

@@ -25,9 +25,10 @@ import { openReporter, showRequests } from './report.js';
 import { type BulkRun, openRun, send } from './run.js';
 
 /**
- * Carries out a plan. Returns normally when every task is done. Otherwise it reports all tasks,
- * prints the summary, and throws: the failure of a single task, the reason why the run stopped
- * (401, 403, outage, signal), or a FleetError of kind `partial`.
+ * Carries out a plan. Returns normally when every task is done. Otherwise reports all tasks, prints
+ * the summary, and then throws. For a single task, throws the failure of this task. When the run
+ * stopped early (401, 403, outage, signal), throws the reason. In all other cases, throws a
+ * FleetError of kind `partial`.
  */
 export async function carryOut(
   context: Context,
@@ -37,7 +38,7 @@ export async function carryOut(
   const { clock, signal, notice } = context;
   if (options.plan !== undefined) checkPlanFlag(options.plan, options);
   // Throws when the settings contain no service URL. This check comes first, so that no journal is
-  // created in this case.
+  // created for a run that cannot start.
   await context.client();
   if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);
@@ -93,9 +94,9 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 }
 
 /**
- * Divides the tasks into two groups, using the journal of earlier runs, in input order. `doubts`
- * contains the tasks whose requests got no response. `turns` contains all other tasks: the tasks to
- * send, and the finished or unchanged tasks with their outcome.
+ * Divides the tasks into two groups in input order, using the journal of earlier runs. `doubts`
+ * contains the tasks whose requests got no response. `turns` contains all other tasks. Some of
+ * these must still be sent. The others are finished or unchanged, and have an outcome.
  */
 export function sortTasks(
   { change, tasks }: BulkPlan,
@@ -194,7 +195,7 @@ type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
  * Determines the outcome of tasks that an earlier run left unresolved. First waits until `--settle`
  * seconds have passed since `startedMs` (monotonic clock), so that late requests have arrived.
  * Resends the tasks that the service definitely did not carry out. Reports each task once, even
- * after a stop. Never rejects; a failure stops the run.
+ * when the run was stopped. Never rejects; a failure stops the run.
  */
 export async function settleDoubts(
   run: BulkRun,

@@ -32,22 +32,22 @@ import { isSimilarName } from './outcome.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 
 /**
- * Reads at most this many pages of a history. A bicycle has fewer transitions than this between a
- * crash and the resumed run.
+ * The maximum number of pages that are read from a history. These pages contain more transitions
+ * than a bicycle makes between a crash and the resumed run.
  */
 const HISTORY_PAGES = 5;
 
 /**
- * Reads at most this many pages of a list, because the list "is not meant for keeping a whole fleet
- * in sync by requesting thousands of bicycles at once" (interface.md section 1). The newest changes
- * are on the first pages.
+ * The maximum number of pages that are read from a list. It is limited because the list "is not
+ * meant for keeping a whole fleet in sync by requesting thousands of bicycles at once"
+ * (interface.md section 1). The newest changes are on the first pages.
  */
 const LIST_PAGES = 500;
 
 /**
  * Reads the state of the service at the start of a run: the newest `modified` or `created` in the
  * list, the service's time, and the user of the token. Assumed: bicycles have `modified`, because
- * section 4.1 orders by it.
+ * section 4.1 uses it as an ordering.
  */
 export async function readStart(
   context: Context,
@@ -56,8 +56,8 @@ export async function readStart(
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
-  // Some users may act on bicycles but not list them; for them the newest time stays unknown. If
-  // the service is down, the run fails here, before it sends anything.
+  // Some users have permission to act on bicycles but not to list them. For these users, the newest
+  // time stays unknown. If the service is down, the run fails here, before it sends anything.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
   const { items } = readPage<Bicycle>(answer);
@@ -66,7 +66,7 @@ export async function readStart(
   return {
     newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
     isEmpty: items.length === 0,
-    // Removes the milliseconds, because the `Date` header has whole seconds.
+    // Removes the milliseconds, because the `Date` header is in whole seconds.
     date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
     user,
   };
@@ -74,7 +74,8 @@ export async function readStart(
 
 /**
  * Returns the user of the run, from the token and from the service's `/me/`. Assumed: `/me/`
- * returns the user as an object. When `/me/` fails, the user is known only from the token.
+ * returns the user as an object. When the request to `/me/` fails, only the token identifies the
+ * user.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -107,7 +108,8 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  // Some users may act on bicycles but not list them. A refused list is therefore ignored.
+  // Some users have permission to act on bicycles but not to list them. A refused list is therefore
+  // ignored.
   await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
@@ -203,7 +205,10 @@ export interface HistoryEntry {
   by: Person;
 }
 
-/** The service's data about a bicycle, read when all requests must have arrived. */
+/**
+ * The service's data about a bicycle. It is read when every sent request must have reached the
+ * service.
+ */
 export interface Evidence {
   /** The bicycle now; undefined when the service does not show it. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
@@ -223,11 +228,11 @@ export interface SentTransition {
 /**
  * Decides whether an action was carried out when its request got no response.
  *
- * - `done`: the history shows that this user made the transition after the start of the run. Or the
- *   bicycle changed from another state to one that the transition leads to, and the history does
- *   not contradict this.
- * - `untouched`: the bicycle has not been saved since the run began. A newer `modified` proves
- *   nothing.
+ * - `done`: this is the outcome in two cases. In the first case, the history shows that this user
+ *   made the transition after the start of the run. In the second case, the bicycle changed from
+ *   another state to a target state of the transition. The history must not contradict this.
+ * - `untouched`: the bicycle has not been saved since the run began. A bicycle with a newer
+ *   `modified` is not `untouched`, but this also does not prove `done`.
  * - `unknown`: in all other cases.
  */
 export function decideAction(
@@ -252,8 +257,8 @@ export function decideAction(
 }
 
 /**
- * Returns the reason for an unknown outcome, to show to the user. Used when the journal does not
- * contain the target's state before the request.
+ * Returns the reason for an unknown outcome, as a text for the user. Used when the target's state
+ * before the request is missing from the journal.
  */
 function whyUnknownBefore(history: Evidence['history']): string {
   if (history === undefined || history.length === 0) return 'it was changed since';
@@ -289,7 +294,7 @@ function provesAction(
 /**
  * Returns the reason why the history contradicts the conclusion that this user made the transition.
  * Reasons are another user, another transition, or a missing transition since the start of the run.
- * Returns undefined when there is no history, or when the history contains only this user's
+ * Returns undefined when the service has no history, or when the history contains only this user's
  * transition.
  */
 function findContradiction(
@@ -360,8 +365,8 @@ const LONGEST_NAME_CHARACTERS = 60;
  * - `untouched`: no new bicycle has a similar name.
  * - `unknown`: in all other cases, because a service can change the strings that it stores.
  *
- * @param candidates the newest bicycles, and whether they include all bicycles created since the
- * earliest start of a run
+ * @param candidates the newest bicycles, and a flag. The flag says whether they include all
+ * bicycles that were created since the earliest start of a run.
  */
 export function decideCreations(
   doubts: readonly Doubt[],
@@ -401,8 +406,8 @@ export function decideCreations(
 }
 
 /**
- * Whether a create request may have created this bicycle: it is not older than the run, has a
- * similar name, and belongs to the same organization.
+ * Whether a create request may have created this bicycle. The bicycle must not be older than the
+ * run. It must have a similar name, and belong to the same organization.
  */
 function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
   if (isBefore(bicycle, entry.sending.start)) return false;
@@ -498,7 +503,7 @@ function versionText(version: unknown): string | null {
 
 /**
  * Returns the earliest and latest moment that an ISO 8601 time can refer to, in milliseconds since
- * the epoch. A time without decimals covers its whole second.
+ * the epoch. A time without decimals can mean any moment within its second.
  */
 function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
   const fromMs = readTime(moment);
@@ -530,7 +535,7 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 /**
  * Returns the latest moment that is certainly before the run, or null when it is unknown. This is
  * the earlier of two times: the newest change, and the service's own time. The newest change alone
- * is not enough, because a wrong `modified` can be in the future.
+ * is not reliable, because a wrong `modified` can be in the future.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
@@ -540,7 +545,7 @@ export function lastMomentBefore({ newest, date }: Start): string | null {
 /** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
-/** Longer text is not treated as a user name. */
+/** A text that is longer than this is not treated as a user name. */
 const NAME_CHARACTERS = 300;
 
 /**

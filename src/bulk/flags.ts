@@ -6,7 +6,9 @@ import { collect, oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import { addInputFlags } from '../input/flags.js';
 
-/** The maximum of `--concurrency`. More requests in flight would overload the service. */
+/**
+ * The maximum of `--concurrency`. A larger number of requests in flight would overload the service.
+ */
 const MOST_CONCURRENT = 64;
 
 /** Adds the flags of a command that can change many bicycles or alerts. */
@@ -36,7 +38,8 @@ export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
   FlagsOf<typeof addYesFlag<[], NoFlags>>;
 
 /**
- * Adds the flags of `act`. `words` contains the help text that differs between bicycles and alerts.
+ * Adds the flags of `act`. `words` contains the parts of the help text that are different for
+ * bicycles and for alerts.
  */
 export function addActFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
@@ -92,7 +95,8 @@ export function readPlanPath(path: string): string {
 }
 
 /**
- * The choices for a request with an unknown outcome: leave it, mark it as done, or send it again.
+ * The choices for a request whose outcome is unknown: leave it as it is, mark it as done, or send
+ * it again.
  */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 

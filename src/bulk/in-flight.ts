@@ -25,8 +25,8 @@ export interface GateOptions {
 }
 
 /**
- * Creates the gate that limits a run's requests in flight. A pause halves the limit. With a limit
- * of n, the next n successful answers raise it by one.
+ * Creates the gate that limits a run's requests in flight. A pause halves the limit. When the limit
+ * is n, the next n successful answers raise the limit by one.
  */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
@@ -147,9 +147,9 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
 }
 
 /**
- * Sends one change, and waits one more second for its answer after Ctrl-C. Without an answer by
- * then, the outcome is unknown. Throws the client's errors, or the signal's reason when the signal
- * came before the request.
+ * Sends one change. After Ctrl-C, waits one more second for the answer. If no answer arrives in
+ * this time, the outcome is unknown. Throws the client's errors, or the signal's reason when the
+ * signal came before the request.
  */
 export async function sendChange<Answer>(
   context: Context,
@@ -160,8 +160,8 @@ export async function sendChange<Answer>(
   try {
     return await send(await context.client({ signal: givenUp }));
   } catch (thrown) {
-    // When a signal ends the program, no error is printed. The unknown outcome is therefore printed
-    // as a notice.
+    // When a signal ends the program, its error is not printed. A notice therefore reports that the
+    // outcome is unknown.
     if (isSignal(thrown)) await context.notice(thrown.message);
     throw thrown;
   } finally {

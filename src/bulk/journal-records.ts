@@ -19,12 +19,13 @@ export interface Binding {
 /** The state of the service at the start of a run, by the service's own clock. */
 export interface Start {
   /**
-   * The newest `modified` in the service's list. For created bicycles, the newest `created`. Null
-   * when unknown.
+   * The newest `modified` in the service's list. For a command that creates bicycles, the newest
+   * `created`. Null when unknown.
    */
   newest: string | null;
   /**
-   * Whether the list was empty. If it was, every bicycle that appears later is newer than the run.
+   * Whether the list was empty. If so, every bicycle that appears later was created after the start
+   * of the run.
    */
   isEmpty: boolean;
   /** The `Date` header of the service's answer as ISO 8601, or null when the answer had none. */
@@ -88,8 +89,8 @@ export interface JournalEntry {
   /** The transition of this task; undefined when all tasks of the run have the same transition. */
   transition?: string | undefined;
   /**
-   * The recorded result. Undefined when a request was recorded without an answer. The request may
-   * then have been sent.
+   * The recorded result. Undefined when the journal contains a request without an answer. It is
+   * then unknown whether the request was sent.
    */
   result: ChangeResult | undefined;
   /** The bicycle that the service created; null for other changes. */
@@ -109,8 +110,8 @@ export interface JournalEntry {
 }
 
 /**
- * How the result of a change was determined: from an answer, from the service's history, list or
- * state, or from the operator.
+ * How the result of a change was determined. The source is an answer to the request, the service's
+ * history, its list, the bicycle's state, or the operator.
  */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
@@ -136,7 +137,10 @@ export function emptyJournal() {
     /** The runs that wrote to the journal, oldest first. */
     runs: new Map<string, RecordedRun>(),
     holder: undefined as Holder | undefined,
-    /** The start of the last run that wrote to the journal, and the time of that record. */
+    /**
+     * The start of the last run that wrote to the journal, and the time of the record that contains
+     * this start.
+     */
     start: NO_START,
     startedAtMs: null as number | null,
     /**
@@ -145,8 +149,8 @@ export function emptyJournal() {
      */
     latestAtMs: undefined as number | undefined,
     /**
-     * The complete lines that were read: their size in bytes, their number, and the number of
-     * intact records among them.
+     * The complete lines that were read: their size in bytes, their number, and how many of them
+     * are intact records.
      */
     bytes: 0,
     lines: 0,
@@ -156,8 +160,8 @@ export function emptyJournal() {
     /** Why the journal may not show all changes; undefined for an undamaged journal. */
     damage: undefined as string | undefined,
     /**
-     * The number of a line that is not a record. A crash can leave such a line at the end of the
-     * journal. The next run then appends its records after this line.
+     * The number of a line that is not a record. A crash can leave an incomplete line at the end of
+     * the journal, and the next run appends its records after this line.
      */
     tornLine: undefined as number | undefined,
   };
@@ -210,10 +214,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Reads bytes that were added to a journal. A crash can cut off the journal at any byte without
- * making it unusable, because each request is on the disk before it is sent. Records edited lines
- * as damage. Throws a FleetError of kind `usage` for a file that is not a journal, or has another
- * version of the format.
+ * Reads bytes that were added to a journal. The journal stays usable when a crash cuts it off at
+ * any byte, because each request is written to the disk before it is sent. If a line was edited,
+ * marks the journal as damaged. Throws a FleetError of kind `usage` for a file that is not a
+ * journal, or has another version of the format.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -230,8 +234,8 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
 }
 
 /**
- * Counts the records that this run has just appended as read, because it already knows their
- * content.
+ * Counts the records that this run has just appended as read. The run does not need to read them,
+ * because it knows their content.
  */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
@@ -267,8 +271,9 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
 }
 
 /**
- * Checks a record's number. If records are missing, marks the journal as damaged. Each run numbers
- * its records, and its first record contains the number of records before it.
+ * Checks a record's number. If records are missing, marks the journal as damaged. Missing records
+ * can be detected because each run numbers its records, and its first record contains the number of
+ * earlier records.
  */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
@@ -341,8 +346,8 @@ export function checkDamage({ damage }: Journal, path: string): void {
 }
 
 /**
- * Throws for a file of another program. Accepts a file with only an incomplete first line, because
- * the run that wrote it has sent no request.
+ * Throws if the file belongs to another program. Accepts a file that contains only an incomplete
+ * first line: a run that did not finish the first line has sent no request.
  */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
@@ -386,8 +391,8 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
-  // A run that lost the journal to another run may still write records until it notices this. It
-  // sends no requests, so its start and request records are ignored.
+  // When a run loses the journal to another run, it may write more records until it notices the
+  // loss. It sends no requests after the loss, so its start and request records are ignored.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
@@ -416,8 +421,8 @@ function readValues(values: unknown): ChangedValues | undefined {
 const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
 
 /**
- * Returns the state of a task after earlier runs: done, refused, open (to be sent), or in doubt
- * (without a known outcome).
+ * Returns the state of a task after earlier runs: done, refused, open (its request must still be
+ * sent), or in doubt (its outcome is unknown).
  */
 export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
   if (entry === undefined) return 'open';

@@ -17,7 +17,7 @@ import * as records from './journal-records.js';
 export type OpenJournal = ReturnType<typeof openRecords>;
 
 /**
- * Before a request, the run checks the journal again when the last check is older than this.
+ * If the last check is older than this, the run checks the journal again before it sends a request.
  * Another run can take over a journal after two missing heartbeats.
  */
 const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
@@ -137,8 +137,9 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
 }
 
 /**
- * Returns a function that appends strings and resolves after their flush. Strings that arrive
- * during a flush are written together in the next flush. After a failure nothing more is written.
+ * Returns a function that appends strings and resolves after their flush. Strings that are passed
+ * during a flush are written together, and the next flush covers all of them. After a failure
+ * nothing more is written.
  */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
@@ -183,8 +184,8 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The checks below only show that the file is correct at this moment. Later changes need a new
-    // check.
+    // The time is stored before the checks, because they only show that the file is correct at this
+    // moment. Later changes need a new check.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;
@@ -193,8 +194,8 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // A different size means that another process wrote too. The process may have taken over the
-    // journal.
+    // A different size means that another process also wrote to the file. That process may have
+    // taken over the journal.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -213,7 +214,7 @@ export async function openJournal(
         ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
         : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
-      // The leading line feed ends a line that a crash interrupted.
+      // The line feed comes first, to end a line that a crash may have interrupted.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
       await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
       return refresh();
@@ -244,15 +245,15 @@ export async function openJournal(
   }
 }
 
-/** The last check that showed that no other run has taken over the journal. */
+/** The last check of the journal. It showed that no other run had taken over the journal. */
 interface LastCheck {
   /** The time of the check, on the monotonic clock. */
   atMs: number;
   /** The total time for which the process had been suspended before the check. */
   suspendedMs: number;
   /**
-   * The number of bytes that this process is appending now. A file that has grown by exactly this
-   * number was not changed by another process.
+   * The number of bytes that this process is appending now. If the file has grown by exactly this
+   * number, no other process has changed it.
    */
   writing: number;
 }
@@ -287,8 +288,8 @@ function openFlush(
 }
 
 /**
- * Flushes the folder of a new journal. Without this, a power failure can lose the file's name.
- * Skips the flush on systems that cannot open folders.
+ * Flushes the folder of a new journal. Without the flush, the name of the file may be lost in a
+ * power failure. Skips the flush on systems that cannot open folders.
  */
 async function keepName(path: string): Promise<void> {
   try {
@@ -307,7 +308,7 @@ interface Announcement {
   transition?: string | undefined;
 }
 
-/** The values and functions with which `openRecords` writes its records. */
+/** The values and functions that `openRecords` needs to write its records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;
@@ -369,8 +370,8 @@ function openRecords(
       });
     },
     /**
-     * Returns why another run may have taken over the journal since the last check, or undefined
-     * when this is impossible. If a reason is returned, the run must write and check a record
+     * Returns undefined when no other run can have taken over the journal since the last check.
+     * Otherwise returns the reason why this is possible. The run must then write and check a record
      * before the next request.
      */
     whyUncertain,
@@ -402,7 +403,7 @@ function openRecords(
 /** The counter file is updated after this many records. */
 const RECORDS_PER_COUNT = 10;
 
-/** Counters are padded to this length, so that a new counter overwrites the old one completely. */
+/** Counters are padded to this length. A new counter then overwrites the old one completely. */
 const DIGITS = 15;
 const COUNTER = /^\{"journal_records":(\d{1,15})\}\s*$/;
 const LONGEST_COUNTER_BYTES = 100;

@@ -46,10 +46,10 @@ type Body = { [name: string]: unknown };
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the body of a 2xx response. The change succeeded if the body is empty, is this bicycle's
- * object without errors, or is an object without `uuid`, `error` and `errors`. Any other body may
- * come from a proxy, so the function returns a description of it. Assumed: the object is the
- * changed bicycle.
+ * Reads the body of a 2xx response. The change succeeded when the body is empty, or when it is the
+ * object of this bicycle without errors. It also succeeded when the body is an object without
+ * `uuid`, `error` and `errors`. Any other body may come from a proxy. For such a body, the function
+ * returns a description. Assumed: the object is the changed bicycle.
  */
 function readChange(
   text: string,
@@ -73,7 +73,10 @@ function readChange(
   return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
 
-/** Whether an error field has content. An `errors` field can be empty in the data of a bicycle. */
+/**
+ * Whether a field for errors really contains errors. The data of a bicycle can contain an empty
+ * `errors` field.
+ */
 function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== null && value !== false && value !== '';
@@ -86,7 +89,7 @@ function describeText(text: string): string {
 }
 
 /**
- * Whether the bicycle in a response is the requested one. Accepts a similar name, because services
+ * Whether a response contains the requested bicycle. A similar name is accepted, because services
  * can change names.
  */
 function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
@@ -127,7 +130,8 @@ export function judgeAnswer(
 }
 
 /**
- * Returns a notice when the service stored a different name, or undefined when it kept the name.
+ * Returns a notice when the service stored a different name, or undefined when the service stored
+ * the name unchanged.
  */
 function describeStoredName(
   { name }: NewBicycle,
@@ -138,8 +142,9 @@ function describeStoredName(
 }
 
 /**
- * Returns the outcome of a create request that was sent again and refused. The outcome is unknown:
- * the refusal ("already exists") may mean that the earlier request created the bicycle.
+ * Returns the outcome of a create request that was refused after it had been sent a second time.
+ * The outcome is unknown. The refusal ("already exists") may mean that the first attempt created
+ * the bicycle.
  */
 export function doubtRefusal(end: TaskEnd): TaskEnd {
   const { error } = end;
@@ -184,7 +189,8 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   // The service still limits the rate after all retries, so the run stops.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   if (isUnknownOutcome(status)) return endOf('unknown', { error });
-  // With these statuses, the service did not carry out the change, and a later attempt can succeed.
+  // These statuses mean that the service did not carry out the change, but that a later attempt can
+  // succeed.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
@@ -218,11 +224,11 @@ const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
  * Unicode form.
  */
 function fold(text: string): string {
-  // Converts to lower case first and then to upper case, which makes "ß" equal to "ẞ" and "ς" equal
-  // to "σ".
+  // The text is first converted to lower case and then to upper case. This makes "ß" equal to "ẞ",
+  // and "ς" equal to "σ".
   const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
-  // NFKD separates accents from letters. Therefore a string that was cut between a letter and its
-  // accent is still a prefix of the whole string.
+  // NFKD separates each accent from its letter. A service may have cut a string between a letter
+  // and its accent. The shortened string is then still a prefix of the whole string.
   return folded.normalize('NFKD');
 }
 

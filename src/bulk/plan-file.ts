@@ -59,9 +59,9 @@ export function refuseExistingPlan(path: string): void {
 }
 
 /**
- * Writes the tasks into a plan file, with the current values from the service. Skips tasks that
- * change nothing. When the service does not show some targets, writes the plan without them and
- * throws a FleetError of kind `partial`.
+ * Writes the tasks into a plan file, with the current values from the service. Omits tasks that
+ * would change nothing. When the service does not show some targets, writes the plan without them
+ * and throws a FleetError of kind `partial`.
  */
 export async function writePlan(
   context: Context,
@@ -239,8 +239,8 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
 const FIRST_TARGET_LINE = 2;
 
 /**
- * Parses the targets of a plan. Checks each target, because another program can write a plan with a
- * correct checksum.
+ * Parses the targets of a plan. Checks each target, because a plan with a correct checksum can come
+ * from another program.
  */
 function readTargets(path: string, { command }: PlanHeader, lines: readonly string[]) {
   const linesByKey = new Map<string, number>();

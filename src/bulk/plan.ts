@@ -30,7 +30,7 @@ export interface Task {
 
 /**
  * A bicycle to create, and the number of its row in the input, counted from 1. Results are printed
- * in the order of the rows.
+ * in row order.
  */
 export interface Creation {
   row: number;
@@ -77,7 +77,7 @@ export interface BulkChange extends ChangeKind {
   isUnchanged?(task: Task): boolean;
   /**
    * Whether a refused request may succeed in a different form, such as PATCH instead of PUT. If so,
-   * `requestOf` returns that form from then on.
+   * `requestOf` returns the different form for all later requests.
    */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values in a success response with the values that were sent. */
@@ -90,8 +90,8 @@ export interface BulkChange extends ChangeKind {
   /** Returns the failure with a clearer message. */
   explain?(error: FleetError, task: Task): FleetError;
   /**
-   * Determines the outcome of unresolved tasks from the service's data and from the answers to
-   * other tasks. Throws when the service cannot be reached.
+   * Determines the outcome of unresolved tasks. Uses the service's data and the answers to other
+   * tasks. Throws when the service cannot be reached.
    */
   lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
   /**
@@ -119,8 +119,8 @@ export interface BulkPlan {
    */
   identity?: { readonly [name: string]: string };
   /**
-   * Reads the targets before the confirmation question. Returns the outcomes of targets whose
-   * requests must not be sent, by key.
+   * Reads the targets before the confirmation question. Returns an outcome, by task key, for each
+   * target whose request must not be sent.
    */
   readTargets?(open: readonly Task[]): Promise<ReadonlyMap<string, TaskEnd>>;
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
@@ -151,7 +151,7 @@ export interface TaskEnd {
   answer?: HttpAnswer | undefined;
   /** A notice for the user when the service stored a value in a different form. */
   notice?: string;
-  /** Whether the response shows that the service works. Even a refusal does. */
+  /** Whether the response shows that the service works. Even a refusal shows this. */
   isWell?: boolean;
   /** Whether the run must stop, because all other tasks would fail in the same way. */
   isFatal?: boolean;

@@ -1,5 +1,5 @@
-// Asks for confirmation before a change, and refuses changes with a read-only profile. Questions go
-// to the terminal device when stdin is the input.
+// Asks for confirmation before a change, and refuses changes with a read-only profile. If the input
+// of the command comes from stdin, the questions go to the terminal device.
 
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -15,7 +15,8 @@ import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
 
 /**
  * Throws a FleetError of kind `config` when the profile is read-only. Runs before fleet reads, asks
- * or writes anything; the client would refuse the requests only later. `--dry-run` is allowed.
+ * or writes anything. The client also refuses requests of such a profile, but only later.
+ * `--dry-run` is allowed.
  */
 export async function refuseIfReadOnly(
   context: Context,
@@ -32,10 +33,10 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks for confirmation when the change needs it, and names the first targets. For a change that is
- * hard to undo, the user types the number of targets, or the change's name for a single target.
- * Throws a FleetError of kind `usage` when the user declines or there is no terminal, and of kind
- * `interrupted` on Ctrl-C.
+ * Asks for confirmation when the change needs it, and names the first targets. If the change is
+ * hard to undo, the user must type the number of targets. For a single target, the user must type
+ * the name of the change. Throws a FleetError of kind `usage` when the user declines or there is no
+ * terminal, and of kind `interrupted` on Ctrl-C.
  */
 export async function askBefore(
   context: Context,
@@ -47,7 +48,7 @@ export async function askBefore(
   const { protected: isProtected } = settings;
   const count = tasks.length;
   context.signal.throwIfAborted();
-  // A protected profile asks before every change.
+  // With a protected profile, fleet asks before every change.
   const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
   if (count === 0 || isAsked !== true) return;
   if (count > 1 && context.io.stderr.isTerminal && context.flags.input !== false)
@@ -142,8 +143,8 @@ async function describeStates(
 }
 
 /**
- * Returns a task's label for a question: `Ada`, or with details `Ada (d238dc92-…; available, at
- * 52.5,13.4)`. Omits details that cannot be read.
+ * Returns a task's label for a question. The label is `Ada` or, with details, `Ada (d238dc92-…;
+ * available, at 52.5,13.4)`. Details that cannot be read are omitted.
  */
 export async function describeTask(
   { io, signal }: Context,
@@ -176,8 +177,9 @@ export async function askAgain(
 }
 
 /**
- * Asks for confirmation when the profile is protected and `--yes` is missing. Throws a FleetError
- * of kind `usage`, before anything is sent, when the user declines or cannot be asked.
+ * Asks for confirmation when the profile is protected and `--yes` is missing. When the user
+ * declines or cannot be asked, throws a FleetError of kind `usage`. No request has been sent at
+ * this point.
  *
  * @param what names the change, without control characters: `POST /bicycles/`
  */
@@ -194,7 +196,10 @@ export async function askIfProtected(
   throw usageError('nothing was sent: the change was not confirmed');
 }
 
-/** Asks on stdin. When stdin is the input, asks on the terminal device, as ssh and fzf do. */
+/**
+ * Asks on stdin. If the input of the command comes from stdin, asks on the terminal device, as ssh
+ * and fzf do.
+ */
 export async function withTerminal<T>(
   context: Context,
   isStdinTaken: boolean,

@@ -29,8 +29,8 @@ const PIPE_COLUMNS = 100;
 const NO_WRITER = { write: async () => {}, end: async () => {} };
 
 /**
- * Opens the report. Throws for an output format or column that cannot show results, before anything
- * is sent.
+ * Opens the report. Before any request is sent, throws for an output format or column that cannot
+ * show results.
  */
 export async function openReporter(context: Context, { change, shape, tasks, show }: BulkPlan) {
   const { clock } = context;
@@ -159,8 +159,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     return format !== 'uuid' || !isBad(outcome);
   };
   /**
-   * Results to print at the end, as lines on stdout. With `-o uuid`, they are printed on stderr,
-   * with the reasons for unfinished tasks.
+   * Results to print at the end, as lines on stdout. With `-o uuid`, these results are printed on
+   * stderr, with the reasons why tasks were not done.
    */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
@@ -223,8 +223,8 @@ async function drawEndings(
 }
 
 /**
- * Throws for a column that results do not have. Without this check, the output formats would throw
- * only after the first request.
+ * Throws for a column that results do not have. The output formats themselves would throw only
+ * after the first request was sent.
  */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];

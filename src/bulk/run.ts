@@ -43,12 +43,15 @@ const BULK_PATIENCE = 8;
  */
 const OUTAGE_FAILURES = 20;
 
-/** The pause before a request is retried because another user saved the same bicycle. */
+/**
+ * The pause before fleet retries a request that was refused because another user had saved the same
+ * bicycle.
+ */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
 /**
- * How long fleet may report unsent tasks after a signal, or after the reader closed the output
- * pipe.
+ * The time limit for reporting unsent tasks. It applies after a signal, and after the program that
+ * reads fleet's output has closed the pipe.
  */
 const REST_LIMIT_MS = 500;
 
@@ -140,7 +143,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 /**
  * Carries out the tasks and reports each one once. Never rejects; a failure stops the run. The
  * client decides about retries (cli.md section 4, promise 1). When the run stops, it waits for the
- * requests in flight, and the remaining tasks get the outcome `not-sent`.
+ * requests in flight. The remaining tasks get the outcome `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
@@ -152,8 +155,8 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // Waits until the outcome of the previous task is stored. While the outcome of this task is
-      // written to the disk, the next request is already sent.
+      // Waits until the outcome of the previous task is stored. The outcome of this task is written
+      // to the disk while the next request is being sent.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -164,7 +167,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
   if (over.aborted) await reportTheRest(run, left);
 }
 
-/** Reports the remaining tasks as not sent. After a signal, stops at the time limit. */
+/** Reports the remaining tasks as not sent. After a signal, stops reporting at the time limit. */
 async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
@@ -248,9 +251,10 @@ const HELD_BACK = new FleetError(
 );
 
 /**
- * Sends a task's request. If another user saved the bicycle at the same time, the service refused
- * the request, so it is sent once more. Another run can take over the journal while Ctrl-Z or sleep
- * suspends this process. The journal is therefore checked right before the bytes are sent.
+ * Sends a task's request. The service refuses the request when another user saves the bicycle at
+ * the same time. In this case, the request is sent once more. While Ctrl-Z or sleep suspends this
+ * process, another run can take over the journal. The journal is therefore checked right before the
+ * bytes are sent.
  */
 async function exchange(
   run: BulkRun,

@@ -40,8 +40,8 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // The command accepts no operand here, so only a flag can follow. Flags are offered even though
-  // the user has not typed a dash.
+  // The command accepts no operand here, so only a flag can follow. Flags are therefore offered
+  // before the user types a dash.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }
@@ -72,8 +72,8 @@ function lastOf(typed: string): string {
 }
 
 /**
- * Prepends the list's earlier values to each completion, and drops completions that the list
- * already contains.
+ * Prepends the earlier values of a comma-separated list to each completion. Drops completions that
+ * the list already contains.
  */
 function listed(offers: Offers, head: string, typed: string): Offers {
   const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;

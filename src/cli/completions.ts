@@ -5,7 +5,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 /** One word to offer. */
 export interface Offer {
   value: string;
-  /** A description, for shells that show one. */
+  /** A description of the word, for shells that show descriptions. */
   description?: string;
   /** Whether the word is offered even when it does not begin with the text that the user typed. */
   replaces?: boolean;
@@ -35,7 +35,10 @@ export interface Sources {
 
 /** The position in the command line for which completions are requested. */
 export interface CompletionPoint {
-  /** The text that the user has typed so far. In a comma-separated list, only its last value. */
+  /**
+   * The text that the user has typed so far. If the text is a comma-separated list, this is only
+   * the last value of the list.
+   */
   typed: string;
   command: Command;
   /** The operands of the command, without flags and their values. */
@@ -74,8 +77,8 @@ export function collectWith(
 }
 
 /**
- * Returns the function that offers completions for the values of a parser. Undefined when there is
- * none.
+ * Returns the function that offers completions for the values of a parser. Undefined when the
+ * parser has no such function.
  */
 export function offersOf(parse: object | undefined): Complete | undefined {
   return parse === undefined ? undefined : COMPLETIONS.get(parse);

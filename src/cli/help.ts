@@ -36,8 +36,8 @@ export function helpConfiguration(): HelpConfiguration {
         .join('\n'),
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
-    // The flags of every command, such as --help, are not listed on each page. The last line of a
-    // page names the guide that describes them.
+    // Flags that every command has, such as --help, are not listed on each page. The last line of
+    // each page names the guide that describes these flags.
     visibleOptions: (command) =>
       command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden),
     // The first page shows only the names of commands. The page of each command shows its

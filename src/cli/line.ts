@@ -5,7 +5,7 @@ import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-
 export interface FollowedLine {
   /** The innermost command of the line. */
   command: Command;
-  /** The number of words up to the name of the command, including the name. */
+  /** The number of words up to and including the name of the command. */
   commandEnd: number;
   /** The operands of the command, without flags and their values. */
   operands: string[];
@@ -13,7 +13,7 @@ export interface FollowedLine {
   values: ReadonlyMap<string, readonly string[]>;
   /** The flag whose value is the next word. */
   awaiting: Option | undefined;
-  /** Whether `--` ended the flags. */
+  /** Whether `--` was found. The words after it are not flags. */
   isLiteral: boolean;
 }
 

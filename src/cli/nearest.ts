@@ -5,14 +5,15 @@ import { type FleetError, usageError } from '../errors.js';
 import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
- * The distance of words that start with the typed text is divided by this number, which is larger
- * than any word's length. Such a word is then closer than any word that needs a correction.
+ * When a word starts with the typed text, its distance is divided by this number. The number is
+ * larger than any word's length. Such a word is therefore closer than any word that needs a
+ * correction.
  */
 const LONGEST_WORD = 1000;
 
 /**
- * Returns the closest word, or undefined when every word differs in more than `most` letters. By
- * default, `most` is a third of the letters, but at least two.
+ * Returns the closest word. Returns undefined when every word differs in more than `most` letters.
+ * By default, `most` is a third of the letters, but at least two.
  */
 export function nearest(
   word: string,

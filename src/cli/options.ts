@@ -38,8 +38,8 @@ export function wholeNumber(
 
 /**
  * Returns the end of an error message that quotes the typed text. Only a word that consists of
- * letters is quoted. Other text can be a key, or a name and its key without the `:` or `=` between
- * them.
+ * letters is quoted. Other text may be a secret: a key, or a name and its key with the `:` or `=`
+ * missing between them.
  */
 export function notText(text: string): string {
   return /^[a-z-]{1,20}$/i.test(text) ? `, not "${text}"` : '';
@@ -76,9 +76,9 @@ export function collect(value: string, before: string[] | undefined): string[] {
 /**
  * Creates a parser for comma-separated words. The flag can be repeated.
  *
- * Rejects misspelled words and words that only other tools use. `foreign` maps the latter to
- * fleet's words. Accepts any other word, because a service may support words that fleet does not
- * know.
+ * Rejects misspelled words and words that only other tools use. `foreign` maps the words of other
+ * tools to fleet's words. Accepts any other word, because a service may support words that fleet
+ * does not know.
  */
 export function someOf(
   kind: string,
@@ -116,7 +116,8 @@ export function ordering(
     return names.join(',');
   };
   return withOffers(read, ({ typed }) => ({
-    // Fields in descending order are offered only after a typed `-`, because there are many fields.
+    // There are many sort fields. Fields in descending order are therefore offered only after the
+    // user typed `-`.
     words: typed.startsWith('-')
       ? words.map((field) => ({ value: `-${field}`, description: 'descending' }))
       : plain(words),

@@ -3,10 +3,10 @@
 import { CALLBACK, type Shell } from './shells.js';
 
 /**
- * bash also splits words at = and :. The script therefore passes the whole line to fleet. From each
- * completion, it removes the part that bash treats as an earlier word. Descriptions are shown only
- * when there are several completions, because bash would insert a single completion together with
- * its description.
+ * bash also splits words at = and :. The script therefore passes the whole line to fleet. It then
+ * removes from each completion the part that bash treats as an earlier word. Descriptions are shown
+ * only when there are several completions, because bash would insert a single completion together
+ * with its description.
  */
 const BASH = `# Completion of fleet for bash. It asks fleet itself what fits.
 _fleet_complete() {
@@ -57,7 +57,10 @@ _fleet_complete() {
 complete -o nosort -F _fleet_complete fleet 2>/dev/null || complete -F _fleet_complete fleet
 `;
 
-/** Works as a file in zsh's fpath (\`_fleet\`), and when .zshrc sources it. */
+/**
+ * The script works in two ways: as a file in zsh's fpath (\`_fleet\`), and as a file that .zshrc
+ * sources.
+ */
 const ZSH = `#compdef fleet
 # Completion of fleet for zsh. It asks fleet itself what fits.
 _fleet() {
@@ -112,9 +115,10 @@ complete -c fleet -f -k -a '(__fleet_complete)'
 `;
 
 /**
- * Passes the line as bash would write it, because Windows PowerShell drops empty arguments and
- * double quotes. PowerShell completes file names when no completion matches; '' prevents that. The
- * script is pure ASCII, because Windows PowerShell reads scripts in the old code page.
+ * Passes the line with bash quoting, because Windows PowerShell drops empty arguments and double
+ * quotes. When no completion matches, the script returns '', because PowerShell would otherwise
+ * complete file names. The script is pure ASCII, because Windows PowerShell reads scripts in the
+ * old code page.
  */
 const POWERSHELL = `# Completion of fleet for PowerShell. It asks fleet itself what fits.
 Register-ArgumentCompleter -Native -CommandName fleet -ScriptBlock {

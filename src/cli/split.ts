@@ -30,7 +30,7 @@ export function wordsOf(line: string): string[] | undefined {
   return texts.some((text) => OPERATOR.test(text)) ? undefined : texts.map(unquote);
 }
 
-/** Whether a line ends inside a quote, or with a single backslash. */
+/** Whether a line ends inside a quoted string, or with a single backslash. */
 export function hasOpenQuote(line: string): boolean {
   const rest = line.replace(/\\[\s\S]|'[^']*'|"(?:\\[\s\S]|[^"\\])*"/g, '');
   return /['"\\]/.test(rest);

@@ -16,8 +16,9 @@ import { topicOf } from './topics.js';
  *
  * `<name>` matches any word, and the suggestion contains the word that the user typed.
  * `<transition>`, `<action>` and `<file>` match only a transition, an action or a file. The first
- * pattern that matches is used. Any further words that the user typed are added to the end, but
- * before a transition or an action. `||` separates two possible meanings.
+ * pattern that matches is used. Any further words that the user typed are added at the end. If the
+ * suggestion ends with a transition or an action, they are inserted before it. `||` separates two
+ * possible meanings.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man', 'help'],
@@ -77,8 +78,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 ];
 
 /**
- * For each fleet flag, the flags of other tools that it replaces. A fleet flag without a value can
- * replace a flag with a value.
+ * Lists for each fleet flag the flags of other tools that it replaces. Some flags of other tools
+ * have a value although the fleet flag has none.
  */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -114,16 +115,16 @@ const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * For each command, maps a flag to another flag that it requires, and to a typical value of that
- * flag.
+ * Maps each command's flag to another flag that the command then requires, and to a typical value
+ * of that other flag.
  */
 const COMPANIONS: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
   stats: { '--since': ['--by', 'day'], '--until': ['--by', 'day'] },
 };
 
 /**
- * Values in other tools, and the corresponding values in fleet. Undefined means that the flag has
- * no value in fleet.
+ * Maps values that other tools use to the values that fleet uses. Undefined means that the fleet
+ * flag has no value.
  */
 const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '--limit': { all: ['--all'], '0': ['--all'] },
@@ -143,9 +144,9 @@ interface SplitLine {
 }
 
 /**
- * Returns the command lines that the user may have meant when a line is refused, most likely first,
- * quoted for the shell. Includes only lines that fleet would definitely accept. `argv` contains the
- * words after `fleet`.
+ * Returns command lines for a line that fleet refuses. They are the lines that the user may have
+ * meant, most likely first, quoted for the shell. Includes only lines that fleet would definitely
+ * accept. `argv` contains the words after `fleet`.
  */
 export function suggestLines(program: Command, argv: readonly string[]): string[] {
   if (argv.includes('--')) return [];
@@ -171,12 +172,12 @@ function joinOperands(program: Command, words: readonly string[]): string[] {
   return operands.length < 2 ? [...words] : [...path, operands.join(' ')];
 }
 
-/** List filters that users also try with commands that change bicycles. */
+/** Filters of list commands. Users also try to use them with commands that change bicycles. */
 const FILTERS = ['--state', '--zone', '--near', '--radius', '--bbox', '--where'];
 
 /**
- * For a change that was typed with filters, returns a pipe that changes the bicycles of a filtered
- * list.
+ * Handles a change command that the user typed with filters. Returns a pipe that lists the matching
+ * bicycles and then changes them.
  */
 function pipeFiltered(
   program: Command,
@@ -263,8 +264,8 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   const isCommand = noun !== undefined && findBelow(noun, second) !== undefined;
   for (const [typed, meant] of LINES) {
     const pattern = typed.split(' ');
-    // If the line starts with an existing command, a placeholder such as `<id>` must not match the
-    // command's verb.
+    // When the line starts with an existing command, the verb of this command must not match a
+    // placeholder such as `<id>`.
     if (isCommand && pattern[1]?.startsWith('<')) continue;
     const found = match(pattern, words);
     if (found === undefined) continue;
@@ -277,7 +278,7 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
 
 /**
  * Adds the user's remaining words to a suggested command line. A placeholder `<transition>` or
- * `<action>` stays last. No words are added to a suggested guide (`help NAME`).
+ * `<action>` stays last. No words are added when the suggestion is a guide (`help NAME`).
  */
 function addRest(line: readonly string[], rest: readonly string[]): string[] {
   const last = line.at(-1) ?? '';
@@ -371,7 +372,7 @@ function correctFlags(
     const hasValue = option !== undefined && takesValue(option);
     if (option !== undefined && !hasValue && inline !== undefined) {
       // The user typed a value for a flag that accepts no value, as in `--yes=no`. The value stays
-      // attached to the flag, because it would otherwise become an operand.
+      // attached to the flag. As a separate word, it would become an operand.
       corrected.push(flags[index] ?? '');
       continue;
     }

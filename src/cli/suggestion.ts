@@ -128,13 +128,14 @@ export function meantCommand(
 function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
-  // Only a transition can change a state, so the suggestion is a transition.
+  // Only a transition can change a state. For `bicycles edit --state`, the suggestion is therefore
+  // a transition.
   if (name === '--state' && pathOf(command).endsWith('bicycles edit'))
     return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
-  // A short flag name resembles many other names, so only one letter may differ. Flags that skip a
-  // question or do more than the typed command are never suggested.
+  // A short flag name is similar to many other names, so only one letter may be different. Never
+  // suggests flags that skip a question or make the command do more.
   const most = name.length <= '--note'.length ? 1 : undefined;
   return nearest(
     name,
@@ -143,7 +144,10 @@ function meantFlag(command: Command, word: string): string | undefined {
   );
 }
 
-/** Flags that are never suggested, because they do more than the typed command. */
+/**
+ * Flags that are never suggested, because a command with such a flag does more than the typed
+ * command.
+ */
 const GRAVE_FLAGS: readonly string[] = [
   '--yes',
   '--allow-unknown',

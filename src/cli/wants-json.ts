@@ -2,12 +2,13 @@
 
 /**
  * Returns whether messages on stderr are printed as JSON lines. Reads the raw arguments, because
- * parsing them may have caused the error.
+ * the error may have occurred while they were parsed.
  */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];
-    // `-o` can follow other short flags (`-qo json`), and its value can follow without a space.
+    // `-o` can follow other short flags in the same argument, as in `-qo json`. Its value can
+    // follow without a space, as in `-ojson`.
     const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
     if (format === undefined) return [];
     return [format === '' ? (argv[index + 1] ?? '') : format];

@@ -1,5 +1,5 @@
-// Delivers messages for `--exec` and `--post`: to a command, a URL or both, at least once and in
-// order. A failing receiver does not delay the other receiver.
+// Delivers messages to the command of `--exec`, to the URL of `--post`, or to both. Each message is
+// delivered at least once and in order. A failing receiver does not delay the other receiver.
 
 import type { Context } from '../context.js';
 import { addAddressSecrets } from '../system/secrets.js';
@@ -19,7 +19,9 @@ export interface DeliveriesOptions {
   session: Pick<Session<never>, 'stderr' | 'ending'>;
   /** Returns the messages that wait for a channel. They come from the state file or from memory. */
   waiting(channel: Channel): WaitingMessages;
-  /** Whether waiting messages are kept when the program ends. */
+  /**
+   * Whether messages that are still waiting at the end of the program are kept for the next run.
+   */
   isKept: boolean;
   /** The noun for the messages in notices, such as `['alert', 'alerts']`. */
   noun: readonly [one: string, many: string];
@@ -40,7 +42,7 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
   const closeAll = () => {
     for (const { queue } of receivers) queue.close();
   };
-  // A signal, or the end of `--for`, also cancels a delivery in progress.
+  // A signal or the end of `--for` also cancels a delivery that is in progress.
   session.ending.cut.addEventListener('abort', closeAll, { once: true });
   return {
     /** Queues a message for every receiver. Throws when it cannot be stored. */
@@ -48,8 +50,8 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
       for (const receiver of receivers) receiver.add(message);
     },
     /**
-     * Tries to deliver the waiting messages one last time, unless a signal or `--for` ended the
-     * run.
+     * Tries one last time to deliver the waiting messages. Does not try when a signal or `--for`
+     * ended the run.
      */
     async finish(): Promise<void> {
       if (!session.ending.cut.aborted) {

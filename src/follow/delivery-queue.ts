@@ -1,6 +1,6 @@
-// A queue of messages for one receiver: a command or an address. It delivers one message at a time,
-// in order. A failed delivery is retried with growing pauses. After too many attempts, the message
-// is set aside and not delivered.
+// A queue of messages for one receiver. The receiver is a command or an address. The queue delivers
+// one message at a time, in order. A failed delivery is retried with growing pauses. After too many
+// attempts, the message is set aside and not delivered.
 
 import { LONGEST_ASKED_PAUSE_MS } from '../http/retry.js';
 import { type Clock, doublingPauseMs, sleep } from '../system/clock.js';
@@ -19,7 +19,10 @@ export interface Attempt {
 /** Stores the waiting messages, oldest first. Each change is stored before its method returns. */
 export interface MessageStore<Message> {
   first(): Message | undefined;
-  /** Returns the number of failed attempts for the first message, including earlier runs. */
+  /**
+   * Returns the number of failed attempts for the first message. Attempts of earlier runs are
+   * included.
+   */
   tries(): number;
   /** Records a failed attempt for the first message. */
   tried(): void;
@@ -35,8 +38,8 @@ export interface RetryPolicy {
   /** The maximum number of failed attempts for a message. */
   readonly attempts: number;
   /**
-   * The maximum number of times that the receiver may refuse a message. After that it is not
-   * retried, even if it has fewer than `attempts` failed attempts.
+   * The maximum number of times that the receiver may refuse a message. After the last refusal, the
+   * message is set aside even if fewer than `attempts` attempts have failed.
    */
   readonly refusals: number;
 }
@@ -89,8 +92,8 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   let hasMore = false;
 
   /**
-   * Reports an attempt if it is the first failure after a success, or the first success after a
-   * failure.
+   * Reports the result of an attempt when it changes: at the first failure after a success, and at
+   * the first success after a failure.
    */
   function note(message: Message, attempt: Attempt, retryInMs: number | undefined): void {
     if (attempt.isDelivered) {

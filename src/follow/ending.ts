@@ -44,12 +44,15 @@ export function openEnding(
     /** Aborted with OVER when the command ends. This cancels requests and jq. */
     over,
     /**
-     * Aborted by a signal, the end of `--for` or a failure. Not aborted when the condition of
-     * `--until` is met.
+     * This signal is aborted by a process signal, at the end of `--for`, or by a failure. It is not
+     * aborted when the condition of `--until` is met.
      */
     cut: cut.signal,
     stop,
-    /** Ends the command because background work failed. Does nothing after the end. */
+    /**
+     * Ends the command because background work failed. Does nothing when the command has already
+     * ended.
+     */
     fail(thrown: unknown) {
       if (!over.signal.aborted) stop('failed', asFleetError(thrown));
     },
@@ -78,8 +81,8 @@ function endOf(reason: unknown): WatchEnd {
 }
 
 /**
- * Returns the error for the end of `--for`. Returns undefined without `--until`, because the
- * command is then expected to end at this time.
+ * Returns the error that is reported when the time of `--for` is over. Without `--until`, this is
+ * the expected end, so the result is undefined.
  */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;

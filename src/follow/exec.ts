@@ -7,7 +7,7 @@ import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Stops the command when it is aborted: sends SIGTERM, and soon afterwards kills the command. */
+  /** When this signal is aborted, the command gets SIGTERM and is killed soon afterwards. */
   signal: AbortSignal;
   /** Receives each line of output. The line may contain control characters. */
   say(line: string): void;

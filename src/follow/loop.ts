@@ -16,7 +16,7 @@ import type { EndOptions } from './flags.js';
 import { openOrderedDelivery } from './ordered-delivery.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
-/** The effect by which a state machine ends the loop. */
+/** The effect that a state machine returns to end the loop. */
 export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 
 /** The events and effects that all state machines share. The loop itself performs these effects. */
@@ -42,12 +42,13 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
 /**
  * Hooks for a state machine that writes each batch of events in one transaction, such as the
  * mirror's. `load` parses the messages and loads the affected rows, `step` merges the messages into
- * the rows, and `commit` writes them. Requests and other effects are carried out after the commit.
+ * the rows, and `commit` writes them. The loop carries out requests and other effects after the
+ * commit.
  */
 export interface BatchHooks<Event> {
   /**
-   * Loads at most this many events at once. A small number keeps parsed messages short-lived, which
-   * saves garbage collection time.
+   * Loads at most this many events at once. With small batches, parsed messages are released
+   * sooner. This saves garbage collection time.
    */
   readonly mostLoaded: number;
   /** Prepares events for the state machine, and returns the prepared events. */
@@ -60,7 +61,7 @@ export interface BatchHooks<Event> {
 
 export interface LoopResult {
   readonly end: WatchEnd;
-  /** The error or signal that ended the loop, or the error of a closed output. */
+  /** Why the loop ended: an error, a signal, or the error of a closed output. */
   readonly error: Error | undefined;
   readonly undelivered: number;
 }
@@ -69,7 +70,10 @@ export interface LoopResult {
 export interface EventSink<Event> {
   /** Adds an event. `size` is its length in characters. */
   emit(event: Event | CommonEvent, size?: number): void;
-  /** Returns a promise while the consumer is behind, otherwise undefined. */
+  /**
+   * Returns a promise that the caller must await while the consumer is behind. Returns undefined
+   * otherwise.
+   */
   room(): Promise<void> | undefined;
   /** Aborted when the session ends. */
   readonly signal: AbortSignal;
@@ -165,8 +169,8 @@ export async function follow<Event, Effect extends { readonly type: string }, It
 }
 
 /**
- * Passes events to the state machine until it ends. Rejects when the delivery fails. When the
- * reader of stdout has stopped, counts the undelivered items instead.
+ * Passes events to the state machine until it ends. Rejects when the delivery fails. If the program
+ * that reads stdout has exited, counts the undelivered items instead of rejecting.
  */
 export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
@@ -180,8 +184,8 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     clock,
     endsByMessages,
     deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
-    // The `tick` wakes the loop. Otherwise the loop would not notice the failure until the next
-    // event.
+    // The `tick` wakes the loop. Without this event, the loop would notice the failure only at the
+    // next event.
     onFailure: () => queue.push({ type: 'tick' }),
   });
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
@@ -229,7 +233,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
 
 /**
  * Reads the names of the organizations once. Returns a function that makes titles for topics. A
- * topic that section 6.1 does not describe keeps its name.
+ * topic that section 6.1 does not describe is shown by its name.
  */
 async function titleTopics(
   context: Context,

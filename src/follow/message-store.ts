@@ -15,7 +15,7 @@ export interface DeliveryMessage {
   readonly id: string;
   /** The JSON text that the receiver gets. */
   readonly json: string;
-  /** The contents for `--template`. */
+  /** The values that a `--template` can use. */
   readonly notification?: Notification | undefined;
 }
 
@@ -67,7 +67,7 @@ export function openMessageStore(channel: Channel, append: (records: readonly un
       append([{ channel, waits: last + 1, tries: 0, ...message }]);
       keep(last + 1, message, 0);
     },
-    /** Returns records of the waiting messages. `restore` can read them again. */
+    /** Returns the waiting messages as records, which `restore` can read again. */
     records: () =>
       [...waiting].map(([number, { message, tries }]) => ({
         channel,

@@ -1,13 +1,16 @@
 // Delivers items in order. The caller waits for the reader of stdout, so that a slow reader also
-// slows down the live stream. With `--max-events` or `--until`, the caller waits only briefly,
-// because it must notice when the command ends, even while the reader is blocked.
+// slows down the live stream. With `--max-events` or `--until`, the caller waits only briefly. It
+// must notice the end of the command even when the reader does not read.
 
 import { type Clock, sleep } from '../system/clock.js';
 import { whatStopped } from './ending.js';
 
-/** How long the caller waits for a blocked reader. */
+/** The maximum time that the caller waits while the reader of stdout does not read. */
 const STALL_MS = 1_000;
-/** When more items than this are undelivered, the caller always waits until they are delivered. */
+/**
+ * The maximum number of undelivered items with which the caller may continue. With more items, the
+ * caller always waits for the delivery.
+ */
 const UNDELIVERED_LIMIT_ITEMS = 20_000;
 
 export type OrderedDelivery<Item> = ReturnType<typeof openOrderedDelivery<Item>>;
@@ -18,14 +21,17 @@ export interface OrderedDeliveryOptions<Item> {
   endsByMessages: boolean;
   /** Delivers items, and reports the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
-  /** Called when a delivery fails, because the caller may have stopped waiting for it. */
+  /**
+   * Called when a delivery fails. The caller may no longer be waiting for the delivery, and would
+   * not notice the failure otherwise.
+   */
   onFailure(): void;
 }
 
 export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>) {
   const { clock, endsByMessages, deliver, onFailure } = options;
   let undelivered = 0;
-  /** Why nothing more is delivered: the reader closed the pipe, or jq was stopped. */
+  /** Why no more items are delivered: the reader closed the pipe, or jq was stopped. */
   let stopped: Error | undefined;
   let failure: { readonly thrown: unknown } | undefined;
   let last = Promise.resolve();

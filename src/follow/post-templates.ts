@@ -1,12 +1,15 @@
 // Formats the bodies of `--post --template`, with one format for each kind of receiver.
 
-/** The contents of a message, for people and for alert managers. */
+/** The contents of a message, for receivers that are people or alert managers. */
 export interface Notification {
   /** One line that says what happened, and to which bicycle or rule. */
   readonly title: string;
   /** More details in one or several lines, or ''. */
   readonly text: string;
-  /** Whether the alert or violation still needs attention. False after it ended. */
+  /**
+   * Whether the alert or violation still needs attention. False after the alert or violation has
+   * ended.
+   */
   readonly isOpen: boolean;
   /** The kind of alert, or the name of the rule. */
   readonly kind: string;
@@ -98,8 +101,8 @@ const HIGH_PRIORITY = 4;
 const LOW_PRIORITY = 2;
 
 /**
- * Returns a post for ntfy. Its JSON format goes to the server's URL and contains the topic:
- * https://docs.ntfy.sh/publish/#publish-as-json
+ * Returns a post for ntfy. The JSON is posted to the server's URL, and the JSON itself contains the
+ * topic: https://docs.ntfy.sh/publish/#publish-as-json
  */
 function ntfyPost(url: URL, { title, text, isOpen, kind, facts, link }: Notification): Post {
   const [, path = '', topic = ''] = /^(.*\/)([^/]+)\/?$/.exec(url.pathname) ?? [];

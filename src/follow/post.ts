@@ -22,8 +22,8 @@ const ANSWER_LIMIT_MS = 10_000;
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
 /**
- * Sends a message once. Never rejects. Any 2xx status is treated as delivered, even when the
- * response body is broken, because another attempt would deliver the message twice.
+ * Sends a message once. Never rejects. A message counts as delivered after any 2xx status, even
+ * with a broken response body. Another attempt would deliver the message twice.
  */
 export async function postOnce(options: PostOptions): Promise<Attempt> {
   const { url, headers, body, dispatcher, clock, signal } = options;

@@ -54,8 +54,8 @@ export type Print = (
 const TOGETHER = 100;
 
 /**
- * Opens the printer, which uses stderr to report items that cannot be shown or filtered. The signal
- * stops the `--jq` program.
+ * Opens the printer. The printer reports items that cannot be shown or filtered on stderr. The
+ * signal stops the `--jq` program.
  */
 export async function openPrinter(
   context: Context,
@@ -103,8 +103,8 @@ async function openLines({ io: { stdout }, flags }: Context, { zone, unshown }: 
 
 async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
   const jq = await context.jq();
-  // Each message must be one line, "one envelope a line, exactly as received". Therefore only the
-  // line feeds between JSON tokens are replaced.
+  // Each message must be on one line: "one envelope a line, exactly as received". Line feeds occur
+  // only between JSON tokens, so replacing them does not change the data.
   const lineOf = (data: string) =>
     `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
   return async (items: readonly Printable[]) => {

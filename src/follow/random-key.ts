@@ -1,4 +1,5 @@
-// Stores a random key between runs. Served pages use it in their URL, and feeds in their IDs.
+// Stores a random key between runs. The URL of a served page contains such a key. Feeds use a key
+// to create their IDs.
 
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';

@@ -27,8 +27,8 @@ const SUBJECT = 'the list of bicycles';
 /** The number of pages that are requested ahead, to hide the latency of the service. */
 const PAGES_AHEAD = 4;
 /**
- * Multiplies the size of each list item in the queue, so that batches of list items stay small.
- * Larger batches gain little, because a list arrives page by page.
+ * The factor by which the size of a list item counts in the queue. A large factor keeps the batches
+ * of list items small. Larger batches would gain little, because a list arrives page by page.
  */
 const ITEM_WEIGHT = 8;
 
@@ -78,13 +78,13 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // In `created` order, new bicycles come last. A new bicycle therefore does not shift existing
-  // bicycles to other pages while the pages are read.
+  // The list is read in `created` order, in which new bicycles come last. A bicycle that is created
+  // during the read therefore does not shift other bicycles to another page.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // For each of the last pages, the number of messages that were merged before it arrived. A page
   // is requested up to PAGES_AHEAD pages ahead. The oldest of these numbers is therefore a lower
-  // bound for the time of the page's request.
+  // bound for the number of messages at the time of the page's request.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

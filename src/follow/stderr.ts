@@ -1,5 +1,5 @@
 // Prints the notices of follow commands on stderr: lines for people, or JSON lines for programs.
-// Limits the memory for output that stderr has not accepted yet.
+// Limits the memory for notices that are waiting to be written to stderr.
 
 import { readTopic } from '../api/push.js';
 import type { Context } from '../context.js';
@@ -31,15 +31,19 @@ interface StderrOptions {
 /** Prints at most this many characters of a message that could not be shown. */
 const KEPT_CHARACTERS = 1_000;
 /**
- * Secrets are hidden in this many characters of a message before the message is cut. A secret that
- * is cut in two would not be recognised.
+ * The number of characters of a message in which secrets are hidden. This happens before the
+ * message is cut, because a secret that is cut in two would not be recognised.
  */
 const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
-/** The indent of wrapped lines: they continue below the text, after the time. */
+/**
+ * The indent of wrapped lines. It aligns them with the text of the first line, which follows the
+ * time.
+ */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * A continuing outage is reported again when the pause between attempts has grown by at least this
- * factor since the last report. Reports are at least a minute apart.
+ * A continuing outage is reported again when the pause between attempts has grown enough. This is
+ * the minimum factor compared with the pause in the last report. Reports are at least a minute
+ * apart.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
@@ -88,8 +92,8 @@ export function openStderr(context: Context, options: StderrOptions) {
         const role = readTopic(as)?.role;
         if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
       }
-      // A long outage is reported once, and again for each new reason. Otherwise it could print a
-      // thousand lines.
+      // A long outage is reported once, and again for each new reason. Reporting every attempt
+      // could print a thousand lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && wasReported(event, lastLoss)) return;
         lastLoss = event;
@@ -124,8 +128,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 }
 
 /**
- * Whether a lost connection was already reported for the same reason. A new report is due when the
- * pause is much longer and the last report is at least a minute old.
+ * Whether a lost connection was already reported for the same reason. The outage is reported again
+ * when the pause is much longer and the last report is at least a minute old.
  */
 function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =

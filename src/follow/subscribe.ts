@@ -51,8 +51,8 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
 }
 
 /**
- * Returns the topics to try for a bicycle topic: one for each of the token's roles. Other topics
- * are returned unchanged.
+ * Returns the topics to try. A bicycle topic becomes one topic for each of the token's roles. Any
+ * other topic is returned unchanged.
  */
 export function targetsOf(
   sseUrl: URL,

@@ -11,20 +11,20 @@ import { openStderr } from './stderr.js';
 
 /**
  * The first and the longest pause between attempts to get a token. Each pause is twice as long as
- * the previous one.
+ * the previous pause, up to the longest one.
  */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * Warns about a token that expires within this time (or before the end of `--for`) and cannot be
- * renewed.
+ * Fleet warns about a token that cannot be renewed and expires within this time, or before the end
+ * of `--for`.
  */
 const SOON_MS = 3_600_000;
 
 /**
- * Returns the context of a follow command, as `withTokenRetries` does, but first warns about a
- * token that expires soon. `forMs` is the value of `--for`.
+ * Warns about a token that expires soon. Then returns the context for a follow command, as
+ * `withTokenRetries` does. `forMs` is the value of `--for`.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   await warnOfEnd(context, await context.token(), forMs);
@@ -33,8 +33,8 @@ export async function beginFollowing(context: Context, forMs?: number): Promise<
 
 /**
  * Returns a context whose requests wait until a token is available. Throws a FleetError of kind
- * `config` when no token source is configured. Requests throw the error of the token source when
- * waiting cannot help.
+ * `config` when no token source is configured. When waiting cannot help, a request throws the error
+ * of the token source.
  */
 export async function withTokenRetries(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
@@ -60,7 +60,10 @@ async function warnOfEnd(
   );
 }
 
-/** Asks for a token until one is available. Throws when the time is up or waiting cannot help. */
+/**
+ * Asks for a token until one is available. Throws when the time limit is reached, or when waiting
+ * cannot help.
+ */
 async function waitForToken(
   context: Context,
   source: TokenSource,

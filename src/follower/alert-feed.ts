@@ -3,7 +3,7 @@
 //
 // The list can change while its pages are read. A new alert moves existing alerts to the next page,
 // so repeated alerts are skipped. A deleted alert moves an existing alert to a page that was
-// already read. The service's count reveals this, and the pages are read again.
+// already read. In this case, the service's count becomes smaller, and the pages are read again.
 
 import type { Alert } from '../api/alert.js';
 import { FleetError } from '../errors.js';
@@ -15,7 +15,7 @@ import { type AlertItem, alertVersionOf, keyOf, lastMsOf } from './known-alerts.
 
 /**
  * The field by which the list is ordered. A service may refuse `modified`, because section 4.5 of
- * the interface only shows `created`.
+ * the interface mentions only `created`.
  */
 export type AlertOrder = 'modified' | 'created';
 
@@ -23,32 +23,35 @@ export interface AlertFeedOptions {
   /** The filters of the list, without page and order. */
   readonly filters: Query;
   readonly order: AlertOrder;
-  /** Whether to request large pages. Set it when more than one page is usually read. */
+  /** Whether to request large pages. Set this when the caller usually reads more than one page. */
   readonly hasLargePages: boolean;
 }
 
 /**
- * If alerts were deleted while the pages were read, the pages are read again at most this many
- * times.
+ * The maximum number of times that the pages are read again because alerts were deleted during the
+ * read.
  */
 const REPEATS_LIMIT = 3;
 /**
- * Stops after this many consecutive pages without a new alert, because the service repeats its
- * pages.
+ * Reading stops after this many consecutive pages without a new alert, because the service then
+ * probably repeats its pages.
  */
 const STALE_PAGES_LIMIT = 10;
 /**
- * The minimum number of alert versions to remember, to recognise alerts that moved to another page.
+ * The minimum number of alert versions to remember. fleet needs them to recognise alerts that moved
+ * to another page.
  */
 const SEEN_VERSIONS = 20_000;
 /**
- * A list is treated as endless when it has more alerts than twice the service's count plus this
- * number. The margin allows a short list to grow while it is read.
+ * A list is treated as endless when it has far more alerts than the service counts. The limit is
+ * twice the service's count plus this number. The margin allows a short list to grow while it is
+ * read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
 /**
- * One pass through the list of alerts. The caller requests `query` and passes the page to `take`.
+ * One pass through the list of alerts. The caller requests the page for `query` and passes it to
+ * `take`.
  */
 export class AlertFeed {
   /** The query of the next page. */
@@ -103,8 +106,8 @@ export class AlertFeed {
   }
 
   /**
-   * Whether this pass has read as many pages as the earlier passes. It must not end sooner, because
-   * the missed alert can be on any of these pages.
+   * Whether this pass has read at least as many pages as each earlier pass. The pass must not end
+   * sooner, because a missed alert can be on any of these pages.
    */
   get hasRepeatedAll(): boolean {
     return this.pages >= this.#leastPages;
@@ -137,9 +140,9 @@ export class AlertFeed {
   }
 
   /**
-   * Whether the passes prove that no alert was missed. With a count, the count must not have
-   * fallen, because a falling count means that an alert was deleted. Without a count, the later
-   * pages must not have contained a new alert.
+   * Whether the passes prove that no alert was missed. If the service sends counts, the count must
+   * not have fallen, because a falling count means that an alert was deleted. If the service sends
+   * no counts, the later passes must not have found a new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
@@ -174,7 +177,7 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
 
 /** The consumer's decision after a page. */
 export interface PageResult {
-  /** Whether the page contained an alert that the consumer did not know yet. */
+  /** Whether the page contained an alert that was new to the consumer. */
   readonly hasNews: boolean;
   /** Whether the consumer needs no more pages. */
   readonly isEnough: boolean;
@@ -192,9 +195,9 @@ export interface AlertFeedReading extends AlertFeedOptions {
 
 /**
  * Reads the list, newest first, until the consumer has enough or the list ends. Sorts the list by
- * `created` when the service refuses `modified`. Returns true when no alert can be missing. Throws
- * the errors of `readPage` and `takePage`, and a FleetError of kind `service` when the list does
- * not end.
+ * `created` when the service refuses `modified`. Returns true when it is certain that no alert is
+ * missing. Throws the errors of `readPage` and `takePage`, and a FleetError of kind `service` when
+ * the list does not end.
  */
 export async function readAlertFeed(reading: AlertFeedReading): Promise<boolean> {
   let feed = new AlertFeed(reading);

@@ -1,14 +1,14 @@
-// Reads the list of bicycles, newest first: at the start, and after a gap to find the changes in
-// the gap. Does no I/O.
+// Reads the list of bicycles, newest first. The list is read at the start. It is also read after a
+// gap, to find the changes that happened in the gap. Does no I/O.
 //
-// After a gap, the list is read in `-modified` order. All changes of the gap come before the first
-// bicycle that was modified well before the gap, so the result is complete at this bicycle or at
-// the end of the list. If only the system clock shows when the gap began, the result is complete
-// only at the end of the list.
+// After a gap, the list is read in `-modified` order. Bicycles that changed in the gap come first.
+// The result is complete as soon as a bicycle appears that was modified well before the gap, or at
+// the end of the list. If the start of the gap is known only by the system clock, the whole list
+// must be read.
 //
-// The list is read again, at most twice, if it changed meanwhile or is older than the messages of
-// the live stream. The result is incomplete if the list is not sorted, if the page limit is
-// reached, or if it is unclear whether a bicycle changed.
+// The list is read again, at most twice, if it changed while it was read, or if it is older than
+// the messages of the live stream. The result is incomplete if the list is not sorted, if the page
+// limit is reached, or if it is unclear whether a bicycle changed.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -31,7 +31,10 @@ export interface EndedReading {
    * without `modified`.
    */
   readonly newer: readonly (number | undefined)[];
-  /** The sum of the service's counts of all lists, or undefined when one of them is unknown. */
+  /**
+   * The sum of the counts that the service sent for all lists, or undefined when one of the counts
+   * is unknown.
+   */
   readonly total: number | undefined;
 }
 
@@ -39,7 +42,7 @@ export interface EndedReading {
 interface Missed {
   /**
    * The start of the gap. Undefined when the lists are read for the first time, because no message
-   * can be missing before this.
+   * can have been missed before the first read.
    */
   readonly mark: Mark | undefined;
   /**
@@ -58,8 +61,8 @@ type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 type Pass = ReturnType<typeof newPass>;
 
 /**
- * The minimum time between the starts of two reads of the lists. Without it, an unstable connection
- * would cause constant reads.
+ * The minimum time between the starts of two reads of the lists. Without this limit, an unstable
+ * connection would cause constant reads.
  */
 const READING_PAUSE_MS = 10_000;
 /**
@@ -68,12 +71,12 @@ const READING_PAUSE_MS = 10_000;
  */
 const UNREAD_PAUSE_MS = 30_000;
 const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
-/** The pause before a list is read again because it changed meanwhile. */
+/** The pause before a list is read again because the list changed while it was read. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
 /**
- * The maximum number of passes through the lists. It is reached only when bicycles are missing from
- * some passes and present in others.
+ * The maximum number of passes through the lists. The maximum is reached only when bicycles keep
+ * disappearing from one pass and reappearing in the next.
  */
 const MOST_ABSENCE_ATTEMPTS = 20;
 /**
@@ -82,8 +85,8 @@ const MOST_ABSENCE_ATTEMPTS = 20;
  */
 const LISTS_PAUSE_MS = 5_000;
 /**
- * A bicycle is also treated as deleted after its URL has returned 404 for this long. This applies
- * when no complete list proves the deletion.
+ * A bicycle is also treated as deleted after its URL has returned 404 for this long. This rule is
+ * used when there is no complete list that proves the deletion.
  */
 const REFUSALS_PAUSE_MS = 30_000;
 
@@ -91,7 +94,10 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
-  /** The start of the current gap. It is kept until the lists are read for this gap. */
+  /**
+   * The start of the current gap. It is kept until the lists have been read to find the changes in
+   * this gap.
+   */
   mark: Mark | undefined;
   /** The next request to read the lists; undefined when no request is due. */
   wanted: Omit<Missed, 'mark'> | undefined;
@@ -127,8 +133,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Records that messages may be missing since `fromMs` on the monotonic clock. Keeps the earliest
-   * time, because topics can disconnect in any order.
+   * Records that messages may have been missed since `fromMs`, a time on the monotonic clock. If
+   * this was already recorded, keeps the earlier time, because topics can disconnect in any order.
    */
   missFrom(fromMs: number, mark?: Mark) {
     if (this.mark === undefined || fromMs < this.mark.fromMs)
@@ -140,13 +146,16 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    * pages, only the list counts are requested.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // Without a known gap, the reason is a message that could not be read. Everything before it
-    // arrived, so the gap begins now.
+    // No gap is known here, so the read was requested because of a message that could not be read.
+    // All earlier messages arrived, so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
-  /** Cancels all requests to read the lists, because a read of the whole list found the changes. */
+  /**
+   * Cancels all requests to read the lists. They are not needed when a read of the whole list has
+   * found the changes.
+   */
   forget() {
     this.mark = undefined;
     this.wanted = undefined;
@@ -250,7 +259,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
         // Assumed: a service without URLs for single bicycles also returns 404 or 405. These
-        // responses therefore matter only if such a URL worked before.
+        // responses therefore count as a deletion only if such a URL worked before.
         pass.denied.add(uuid);
       }
     }
@@ -282,7 +291,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
       // A bicycle can move to the first page while later pages are read, because a list can lag.
-      // The first pages are read again to find it.
+      // The first pages are read again to find such a bicycle.
       if (
         !isPast(list) ||
         list.pages === 1 ||
@@ -294,14 +303,15 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       next = undefined;
     }
     const met = list.met.size;
-    // A bicycle that left the list meanwhile may have shifted another bicycle to a page that was
+    // If a bicycle left the list during the read, another bicycle may have moved to a page that was
     // already read.
     if (next === undefined && met < (list.total ?? 0))
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // The pages that were read cover the whole gap, so bicycles on later pages did not change. The
-    // bicycles of --bicycle that were not found must be on later pages, so they are not missing.
+    // The pages that were read cover the whole gap, so the bicycles on later pages did not change.
+    // If a bicycle of --bicycle was not found, it must be on a later page. It is therefore not
+    // missing.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -320,9 +330,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // When the first pages are read again, known items are skipped. An item with a version is not
-      // skipped. If two replicas of the service send the same item with times in the same second,
-      // only the version shows which one is newer.
+      // When the first pages are read again, known items are skipped, except items with a version.
+      // Two replicas of the service can send different states of the same item with times in the
+      // same second. In that case, only the version shows which state is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.look > 1 && isMet && isOld;
@@ -355,8 +365,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change === undefined) return;
     found.changes++;
     const { before, after } = change;
-    // A list item can contain fields that messages omit. If its version is already known, it is not
-    // a newer change.
+    // A list item can contain fields that messages omit. If the item's version is already known,
+    // the additional fields are not a newer change.
     const isSame =
       before?.modified === after.modified &&
       before?.['concurrency_version'] === after['concurrency_version'];
@@ -377,8 +387,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles a failed request. The list is read again later after any error. For example, page 2 may
-   * not be found because the list has become shorter.
+   * Handles a failed request. After any error, the list is read again later. Even a "not found"
+   * error can be temporary: page 2 does not exist after the list has become shorter.
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
@@ -387,8 +397,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // The next attempt uses the same start of the gap. If the start were determined again, it would
-    // be too late if the user has set the system clock back.
+    // The next attempt uses the same start of the gap. It is not determined again: if the user has
+    // set the system clock back meanwhile, the new start would be too late.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
@@ -425,7 +435,7 @@ function newPass(
      * The bicycles of --bicycle that were not found yet; undefined when all bicycles are followed.
      */
     missing: bicycles && new Set(bicycles),
-    /** The bicycles of --bicycle whose URLs answered 404. */
+    /** The bicycles of --bicycle whose URLs returned 404. */
     denied: new Set<string>(),
     /** The counts of the lists that were read. */
     counts: [] as (number | undefined)[],
@@ -445,7 +455,7 @@ interface Absence {
 }
 
 /**
- * The bicycles that were definitely deleted, and the time when another pass may prove more
+ * The bicycles that were proven to be deleted, and the time from which another pass may prove more
  * deletions.
  */
 interface Judgement {
@@ -456,9 +466,9 @@ interface Judgement {
 const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
 
 /**
- * Records which bicycles of --bicycle were missing. A bicycle was deleted when it is missing from
- * two consecutive lists, or when its URL returns 404 for long enough. A message about the bicycle
- * restarts this check.
+ * Records which bicycles of --bicycle were missing. A bicycle is treated as deleted when it is
+ * missing from two consecutive lists, or when its URL has returned 404 for long enough. A message
+ * about the bicycle restarts this check.
  */
 function openAbsences(mergedOf: (uuid: string) => number) {
   let known = new Map<string, Absence>();
@@ -485,16 +495,16 @@ function openAbsences(mergedOf: (uuid: string) => number) {
 }
 
 /**
- * Whether the lists of a pass prove that a bicycle is missing. Without a count, a list may have
- * skipped a bicycle between two pages.
+ * Whether the lists of a pass prove that a bicycle is missing. If a list has no count, a bicycle
+ * may have been skipped between two of its pages.
  */
 function isListProof({ isToTheEnd, counts }: Pass): boolean {
   return isToTheEnd && counts.length > 0 && !counts.includes(undefined);
 }
 
 /**
- * Returns the lowest `modified` that must be read. Without the service's time there is no lower
- * bound, because the system clock may be ahead.
+ * Returns the lower bound of the read: bicycles with an older `modified` are not needed. Without
+ * the service's time there is no lower bound, because the system clock may be ahead.
  */
 function floorOf(mark: Mark | undefined): number {
   if (mark?.isProven !== true) return Number.NEGATIVE_INFINITY;
@@ -539,8 +549,8 @@ function isPast({ lastMs, floorMs }: List): boolean {
 }
 
 /**
- * Returns the number of bicycles that the service counts. A bare array without a link to a next
- * page is the whole list, so its length is the count.
+ * Returns the number of bicycles that the service counts. If the response is a bare array without a
+ * link to a next page, it is the whole list, and its length is the count.
  */
 function countOf({ count, next, items }: Page<Bicycle>): number | undefined {
   return count ?? (next === undefined ? items.length : undefined);

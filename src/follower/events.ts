@@ -26,7 +26,7 @@ export interface FollowerOptions {
   readonly isWhole: boolean;
   /**
    * Returns whether this token sees every bicycle in the lists. Without this function, the follower
-   * assumes that it does.
+   * assumes that the token sees every bicycle.
    */
   seesAll?(): boolean;
 }
@@ -40,13 +40,19 @@ export type ReadRequest =
   /** A request for the whole list of an organization. */
   | { type: 'read-whole'; organization: string };
 
-/** A request with the id of the read that it belongs to. The response carries the same id. */
+/**
+ * A request, together with the id of the list read to which the request belongs. The response
+ * carries the same id.
+ */
 export type FollowerRequest = Readonly<ReadRequest & { id: number }>;
 
 /** The response to a request of the follower. */
 export type FollowerAnswer = { readonly id: number } & (
   | { readonly type: 'page'; readonly page: Page<Bicycle> }
-  /** The bicycle at its own URL, or undefined when the service does not have it. */
+  /**
+   * The bicycle that was found at its own URL, or undefined when the service does not have the
+   * bicycle.
+   */
   | { readonly type: 'bicycle'; readonly bicycle: Bicycle | undefined }
   | { readonly type: 'failed'; readonly error: FleetError }
   | {
@@ -60,8 +66,8 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly askedAt: number;
     }
   /**
-   * The result of comparing the whole list with the known bicycles. It is an event when the store
-   * is a database.
+   * The result of comparing the whole list with the known bicycles. When the store is a database,
+   * the result arrives as an event.
    */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }
@@ -95,7 +101,7 @@ export type FollowerEvent =
 
 export type FollowerOutput =
   | FollowerRequest
-  /** A bicycle from the first read of the list. It is not shown as a change. */
+  /** A bicycle from the first read of the list. It is not reported as a change. */
   | { readonly type: 'learned'; readonly bicycle: Bicycle }
   | { readonly type: 'caught-up'; readonly change: Change }
   | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
@@ -146,15 +152,18 @@ export interface OpenDoubt {
 export interface ProvenList {
   /** When the first page was requested, by the system clock in milliseconds. */
   readonly atMs: number;
-  /** The number of bicycles that the service counted; undefined when it sent no count. */
+  /**
+   * The number of bicycles that the service counted; undefined when the response contained no
+   * count.
+   */
   readonly total: number | undefined;
 }
 
 /** The position at which an earlier process stopped. */
 export interface Resumed {
   /**
-   * The time until which the earlier process received all messages, and the time when it last
-   * compared its data with the list. Both times are by the system clock.
+   * Two times by the system clock. The first is the time until which the earlier process received
+   * all messages. The second is the time when it last compared its data with the list.
    */
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;

@@ -12,24 +12,30 @@ export interface KnownBicycle {
    */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The sequence number of the last merged message; 0 when there is no merged message. */
+  /** The sequence number of the last message that was merged; 0 when no message was merged. */
   readonly merged: number;
   /**
-   * When the last new information arrived, on the monotonic clock. A list without changes is not
-   * new information.
+   * When the last new information arrived, on the monotonic clock. A list that shows no changes to
+   * the bicycle is not new information.
    */
   readonly touchedMs: number;
   /** Whether the bicycle is known only from lists, and none of its changes has been shown yet. */
   readonly isSilent: boolean;
-  /** Changes that were found in lists, newest first. Later messages may repeat them. */
+  /**
+   * Changes that were found in lists, newest first. Later messages may report the same changes
+   * again.
+   */
   readonly caughtUp: readonly Bicycle[];
-  /** The fields from all messages without a version since the last message with a version. */
+  /**
+   * The fields from the messages without a version that arrived after the last message with a
+   * version.
+   */
   readonly unversioned: Bicycle | undefined;
   /** Whether the state comes from a message and no list has confirmed it yet. */
   readonly isStatePushed: boolean;
   /**
-   * When the bicycle left the list, by the service's clock in milliseconds since the epoch.
-   * Undefined while it is listed.
+   * When the bicycle disappeared from the list, by the service's clock in milliseconds since the
+   * epoch. Undefined while the list contains the bicycle.
    */
   readonly goneMs: number | undefined;
 }
@@ -39,15 +45,15 @@ export interface Origin {
   readonly source: 'push' | 'list';
   /** When the information arrived, by the system clock in milliseconds. */
   readonly receivedMs: number;
-  /** The organization of the list or topic. */
+  /** The organization whose list or topic contained the information. */
   readonly followed: string;
   /** The JSON text of a list item; undefined for a message. */
   readonly json?: string | undefined;
   /** Whether the message or list item contains `modified`. Messages may omit it. */
   readonly saysModified: boolean;
   /**
-   * Whether the information comes from the first read of the list. New bicycles in it are not
-   * changes.
+   * Whether the information comes from the first read of the list. In the first read, a new bicycle
+   * is not a change.
    */
   readonly isFirstReading: boolean;
 }
@@ -69,9 +75,9 @@ export interface Meeting {
 export interface ListPass {
   readonly id: number;
   /**
-   * When the list was requested. If this pass confirms the deletions that an earlier pass found,
-   * `started` is the start of the earlier pass. A bicycle with a later message is not treated as
-   * deleted.
+   * When the list was requested. A bicycle with a later message is not treated as deleted. If this
+   * pass confirms deletions that an earlier pass found, `started` is the start of that earlier
+   * pass.
    */
   readonly started: Moment;
   /** When the list was requested, by the service's clock in milliseconds since the epoch. */
@@ -83,8 +89,9 @@ export interface ListPass {
   readonly pass: number;
   /**
    * Whether this token sees every bicycle in the list. Observed: a token with fewer rights gets
-   * messages about all bicycles, but its lists contain only available bicycles and its own. A
-   * bicycle is therefore hidden, not gone, when a message showed a state other than available.
+   * messages about all bicycles. Its lists, however, contain only available bicycles and the user's
+   * own bicycles. If a message showed a state other than available, the bicycle is therefore only
+   * hidden and not gone.
    */
   readonly seesAll: boolean;
 }
@@ -97,7 +104,7 @@ export interface FleetStore extends ListedStore {
    * `isPlausible` means that the bicycle's `modified` is not in the future.
    */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
-  /** Returns the number of known bicycles, not counting those that are gone. */
+  /** Returns the number of known bicycles. Bicycles that are gone are not counted. */
   size(): number;
   /**
    * Returns how many known bicycles are missing from a list that contains only available bicycles,
@@ -110,7 +117,7 @@ export interface FleetStore extends ListedStore {
   isFull(): boolean;
   /**
    * Whether the store is a database table. A table also stores the links of a bicycle, which only
-   * lists contain. `watch` does not show links, so its store ignores them.
+   * lists contain. `watch` does not show links, so the store of `watch` ignores them.
    */
   readonly isTable: boolean;
 }
@@ -122,7 +129,7 @@ export interface ListedStore {
    * contained.
    */
   beginList(): void;
-  /** Records the bicycles of a page that was read. */
+  /** Records which bicycles a page of the list contained. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
    * Compares the list with the known bicycles. An in-memory store returns the result. A database
@@ -131,7 +138,7 @@ export interface ListedStore {
   meet(pass: ListPass): Meeting | undefined;
   /**
    * Marks known bicycles as gone if the list does not contain them and no message about them
-   * arrived since the list was requested. Returns the bicycles whose last data is known.
+   * arrived since the list was requested. Returns those of them whose last data is known.
    */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }

@@ -3,8 +3,8 @@
 //
 // Messages are merged in the order in which they arrive. A lost connection begins a gap. After the
 // reconnect, the changes of the gap are read from the list. The whole list is read when the
-// service's count differs from the number of known bicycles. It is also read when the changes of a
-// gap could not be read completely although every bicycle must be known.
+// service's count differs from the number of known bicycles. It is also read when every bicycle
+// must be known, but the changes of a gap could not be read completely.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
@@ -27,26 +27,31 @@ import { ServiceTime } from './service-time.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /**
- * The interval between regular comparisons with the list. A comparison checks the number of
- * bicycles, or the bicycles that changed recently.
+ * The interval between regular comparisons with the list. A comparison checks either the number of
+ * bicycles or the bicycles that changed recently.
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * A regular comparison reads at most this many pages. If more bicycles have changed, fields that
- * messages omit (such as links) stay outdated until the whole list is read.
+ * A regular comparison reads at most this many pages. If more bicycles have changed, some changes
+ * are not read. Fields that messages omit, such as links, then stay outdated until the whole list
+ * is read.
  */
 const CHECK_PAGES = 20;
 
 /**
- * The pause before the list is read a second time after a gap, because a list can lag. The pause
- * doubles as long as the list still shows more changes. A longer lag cannot be detected.
+ * The pause before the list is read a second time after a gap. The second read is needed because a
+ * list can lag. As long as each read shows more changes, the list is read again after twice the
+ * pause. A lag that is longer than the pause cannot be detected.
  */
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
 
 /** The states of a follower. CONTRIBUTING.md contains a diagram. */
 export const FOLLOWER_STATES = [
-  /** Waits for the live stream before it reads the list, so that no change is missed in between. */
+  /**
+   * Waits for the live stream to open before it reads the list, so that it misses no change between
+   * the two.
+   */
   'starting',
   /** Reads the whole list. */
   'readingWhole',
@@ -60,7 +65,7 @@ export const FOLLOWER_STATES = [
   'behind',
   /** Waits until it is time to read the list a second time after a gap. */
   'awaitingSecondLook',
-  /** Merges messages. Nothing is read before the next regular comparison with the list. */
+  /** Merges messages. No list is read before the next regular comparison. */
   'following',
 ] as const;
 
@@ -81,7 +86,9 @@ interface Check {
   dueMs: number;
   /** When the last comparison with the list began. */
   comparedTo: Moment;
-  /** When the list that is being read was requested. It may miss later changes. */
+  /**
+   * When the list that is being read was requested. Later changes may be missing from this list.
+   */
   askedAt: Moment;
   isChecking: boolean;
 }
@@ -105,13 +112,13 @@ export class Follower {
   /** A report that is held back until the whole list has been read. */
   #pendingReport: Report | undefined;
   /**
-   * The service's count when the list was last read. It is compared when not every bicycle is
-   * known.
+   * The service's count when the list was last read. When not every bicycle is known, new counts
+   * are compared with this count.
    */
   #lastTotal: number | undefined;
   /**
-   * Whether lists may be read. The follower first waits for the live stream, so that no change is
-   * missed between reading the list and the first message.
+   * Whether lists may be read. The follower first waits for the live stream, so that no change
+   * between the read of the list and the first message is missed.
    */
   #mayRead: boolean;
   /** Whether the first read of the whole list is still in progress. */
@@ -193,8 +200,8 @@ export class Follower {
   }
 
   /**
-   * Loads the whole fleet from a mirror. Its data was accurate at `fromMs` on the monotonic clock,
-   * so the time since then is treated as a gap.
+   * Loads the whole fleet from a mirror. The data of the mirror was accurate at `fromMs` on the
+   * monotonic clock. The time since `fromMs` is treated as a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -205,7 +212,10 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** Continues where an earlier process stopped. The time in between is treated as a gap. */
+  /**
+   * Continues where an earlier process stopped. The time since that process stopped is treated as a
+   * gap.
+   */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.proven = found.proven;
@@ -215,10 +225,11 @@ export class Follower {
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
-    // The earlier process may have been killed during a gap, which began before its last message.
+    // The earlier process may have been killed during a gap. Such a gap began before the last
+    // message of that process.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // All changes since the last comparison are read. Messages that arrived since then may have
-    // omitted changed fields.
+    // All changes since the last comparison are read, because messages since then may have omitted
+    // changed fields.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -237,7 +248,10 @@ export class Follower {
     this.#schedule(now);
   }
 
-  /** Merges a message about a bicycle. Returns the change; its kind says whether it is new. */
+  /**
+   * Merges a message about a bicycle. Returns the change. The kind of the change says whether it is
+   * new.
+   */
   merge(
     uuid: string | undefined,
     bicycle: Bicycle,
@@ -252,8 +266,8 @@ export class Follower {
   }
 
   /**
-   * Reports that bicycles arrived with a lower version but a newer time than before, at most once
-   * every CHECK_MS.
+   * Reports bicycles that arrived with a lower version but a newer time than before. Prints at most
+   * one report every CHECK_MS.
    */
   #reportLoweredVersions(now: Moment) {
     if (this.known.loweredVersions === 0) return;
@@ -266,8 +280,8 @@ export class Follower {
   }
 
   /**
-   * Treats an unreadable message as a gap of zero length. The list shows any change that the
-   * message contained.
+   * Treats an unreadable message as a gap of zero length. If the message contained a change, the
+   * list shows this change.
    */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#begin(atMs, monotonicMs, reason, false, now);
@@ -328,8 +342,8 @@ export class Follower {
     this.#mayRead = true;
     const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // Before the first connection, an in-memory store cannot miss any changes, because the first
-    // read of the list shows the current state. The data in a database may be outdated.
+    // An in-memory store cannot miss changes before the first connection, because the first read of
+    // the list shows the current state. A database is different, because its data may be outdated.
     if (!wasConnected && !this.known.store.isTable) return;
     const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, wasConnected, now);
@@ -341,15 +355,15 @@ export class Follower {
   }
 
   /**
-   * Requests the missing changes. The connection is back, and the service had time to resend
-   * messages.
+   * Requests the changes of a gap. Called when the connection is back and the service has had time
+   * to resend messages.
    */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs =
       sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
-    // At the start, the first read of the whole list shows the current state, so nothing else is
-    // read.
+    // At the start, the first read of the whole list shows the current state, so the changes are
+    // not read separately.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
   }
@@ -401,7 +415,8 @@ export class Follower {
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
-      // `mirror once` ends here and does not wait for a list that may be read only later.
+      // `mirror once` ends here. It does not wait for a list that cannot be read now but only
+      // later.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
@@ -417,8 +432,8 @@ export class Follower {
   }
 
   /**
-   * Requests the second read of the list when it is due. A new gap requests the list anyway, so
-   * this read also serves as the second read.
+   * Requests the second read of the list when it is due. If a new gap has begun, the list is
+   * requested for the new gap anyway. That read then also serves as the second read.
    */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
@@ -442,8 +457,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // A change that happened after the previous read does not show that the list lagged. Its
-    // message may simply not have arrived yet.
+    // If a change happened after the previous read, it does not prove that the list lagged. The
+    // message about this change may simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -466,15 +481,15 @@ export class Follower {
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
-    // If the role does not see every bicycle, a lower count does not prove a deletion, so the whole
-    // list is compared.
+    // If the role does not see every bicycle, a lower count does not prove that a bicycle was
+    // deleted. The whole list is therefore compared.
     if (this.known.store.isTable && !this.#seesAll)
       return this.#whole.want('this role does not see every bicycle', now);
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
-      // The bicycles that were modified since the last comparison are read. This finds changed
-      // fields that messages omit, such as links. It also corrects the first list, if that list
-      // lagged.
+      // The bicycles that were modified since the last comparison are read. This read finds changed
+      // fields that messages omit, such as links. If the first list lagged, this read also corrects
+      // the data from it.
       Object.assign(check, { isChecking: true, askedAt: now });
       const { monotonicMs: fromMs } = check.comparedTo;
       this.#catchUp.missFrom(fromMs, { ...this.known.mark(fromMs), lagMs: LONGEST_LAG_MS });
@@ -544,7 +559,7 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read recently because of this difference, and the difference is still
+    // The whole list was already read because of this difference, but the difference is still
     // there. Reading the list again so soon would not help.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
@@ -558,8 +573,8 @@ export class Follower {
   }
 
   /**
-   * Emits a report. The report is treated as incomplete while the list must still be read a second
-   * time.
+   * Emits a report. If the list must still be read a second time, the report is marked as
+   * incomplete.
    */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
@@ -579,8 +594,8 @@ export class Follower {
   }
 
   /**
-   * Handles the end of a complete read of the whole list. This closes a gap that ended before the
-   * list was requested.
+   * Handles the end of a complete read of the whole list. If a gap ended before the list was
+   * requested, the read closes the gap.
    */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.proven = { atMs: started.wallMs, total };
@@ -590,7 +605,8 @@ export class Follower {
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
       // Reading the whole list can take longer than the interval between comparisons. The next
-      // comparison then waits for the next step, because this list's results must be emitted first.
+      // comparison then begins only in the next step, because the results of this list must be
+      // emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
@@ -613,8 +629,8 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // The counts are compared again, because a bicycle may have left between the two passes, or a
-    // repeated message may have kept a deleted bicycle.
+    // The counts are compared again, because a bicycle may have left the fleet between the two
+    // passes. Also, a repeated message may have kept a deleted bicycle in the known fleet.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const difference = isComparable ? this.#countDifference(total) : undefined;
     if (difference !== undefined && gone > 0) {

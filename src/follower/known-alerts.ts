@@ -1,8 +1,8 @@
 // Remembers which versions of alerts are known, so that each alert and each change is printed once.
 //
-// A version is identified by the alert's `modified` and its state, because `modified` can have
-// whole seconds, and two changes can happen in the same second. Links and `extra` are ignored,
-// because a webhook may write them in a different form than the list.
+// The alert's `modified` and its state together identify a version. `modified` alone is not enough:
+// it can be in whole seconds, and two changes can happen in the same second. Links and `extra` are
+// ignored, because their form in a webhook may differ from their form in the list.
 
 import { createHash } from 'node:crypto';
 import type { Alert } from '../api/alert.js';
@@ -11,8 +11,8 @@ import { readTime } from '../terminal/time.js';
 import { textOf } from '../terminal/values.js';
 
 /**
- * How fleet learned of a version, by increasing priority: it existed at the start and was not
- * printed; it was printed from the list; a webhook delivered it.
+ * How fleet learned of a version, by increasing priority. Either the version existed at the start
+ * and was not printed, or it was printed from the list, or a webhook delivered it.
  */
 export const SOURCES = ['there', 'list', 'webhook'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -29,15 +29,15 @@ export interface Version {
 }
 
 /**
- * Remembers at most this many alerts, and this many versions of each. The least recently received
- * ones are removed first.
+ * The maximum number of alerts that are remembered, and the maximum number of versions of each
+ * alert. The least recently received ones are removed first.
  */
 const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;
 
 /**
- * Returns the identifier of an alert: its uuid in lower case, or a hash of its text when it has
- * none.
+ * Returns the identifier of an alert: its uuid in lower case, or a hash of its text when it has no
+ * uuid.
  */
 export function alertIdOf({ value, json }: AlertItem): string {
   const { uuid } = value;
@@ -62,7 +62,7 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
 
 /**
  * Returns a key that is the same for all spellings of a version. `Z`, `+00:00` and `.000000Z` mean
- * the same time. Digits below a millisecond are significant.
+ * the same time. Two versions that differ by less than a millisecond have different keys.
  */
 export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${normalizeTime(modified)} ${state}`;
@@ -84,8 +84,9 @@ export function openKnownAlerts() {
   const table = new Map<string, readonly Version[]>();
   return {
     /**
-     * Looks up a version of an alert. `source` is how fleet learned of this version; undefined when
-     * it is new. `before` is the state of the version before it.
+     * Looks up a version of an alert. `source` in the result says how fleet learned of this
+     * version. It is undefined for a new version. `before` is the state of the alert in the
+     * previous version.
      */
     look(item: AlertItem): {
       readonly source: Source | undefined;
@@ -106,8 +107,8 @@ export function openKnownAlerts() {
       const known = table.get(version.id) ?? [];
       const others = known.filter((other) => keyOf(other) !== keyOf(version));
       table.delete(version.id);
-      // The newest received version is always kept, even if its time is old. Otherwise the list
-      // would report it again and again.
+      // The newest received version is always kept, even if its time is old. Without it, fleet
+      // would print this version again each time it reads the list.
       table.set(version.id, [...others, version].slice(-KNOWN_VERSIONS));
       const [oldest = ''] = table.keys();
       if (table.size > KNOWN_ALERTS) table.delete(oldest);

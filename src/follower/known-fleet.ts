@@ -8,8 +8,8 @@ import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
 
 /**
- * Where a message or list item came from: the organization of the topic or list, and the JSON text
- * of a list item.
+ * The origin of a message or list item: the organization of its topic or list. For a list item,
+ * also its JSON text.
  */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
 const NOWHERE: ItemPlace = { followed: '' };
@@ -33,8 +33,8 @@ export interface Change {
 }
 
 /**
- * The start of a gap, on the monotonic clock and by the service's clock. It determines which list
- * items may contain changes from the gap.
+ * The start of a gap, on the monotonic clock and by the service's clock. This time determines which
+ * list items may contain changes from the gap.
  */
 export interface Mark {
   /** When the gap began, on the monotonic clock. */
@@ -47,8 +47,8 @@ export interface Mark {
    */
   readonly isProven: boolean;
   /**
-   * How much older than `modifiedMs` the items are that must still be read. The list that was
-   * compared before may have lagged by this much.
+   * The list must also be read for items up to this much older than `modifiedMs`. The list of the
+   * previous comparison may have lagged by this much.
    */
   readonly lagMs?: number;
 }
@@ -64,23 +64,26 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `askedAt` for a list that is older than its request, such as a cached list. Only
- * list items that are definitely newer than the known data are used.
+ * The value of `askedAt` for a list that is older than its request, such as a cached list. From
+ * such a list, only items that are definitely newer than the known data are used.
  */
 export const BEFORE_ALL = -1;
 
 /** The result of comparing a list item with the known data. */
 export interface Comparison {
   readonly change: Change | undefined;
-  /** Whether the bicycle was not known before and may have changed. */
+  /** Whether the bicycle was unknown before, so that it may have changed. */
   readonly isUnknown: boolean;
   /** True when it is unclear whether the bicycle changed. */
   readonly isUncertain: boolean;
-  /** Whether the list is older than the data that was already known when the list was requested. */
+  /** Whether the list is out of date: when it was requested, newer data was already known. */
   readonly isStale: boolean;
 }
 
-/** Assumed: messages and list items are out of `modified` order by at most this much. */
+/**
+ * Assumed: the order of messages and list items can differ from the order of their `modified` times
+ * by at most this much.
+ */
 export const DISORDER_MS = 10_000;
 /**
  * An allowance for times in whole seconds, and for differences between the system clock and the
@@ -89,20 +92,21 @@ export const DISORDER_MS = 10_000;
 const CLOCK_SLACK_MS = 2_000;
 
 /**
- * Assumes that a list contains every change that is older than this. A longer lag cannot be
- * detected.
+ * The longest assumed lag of a list: the list contains every change that is older than this. A
+ * longer lag cannot be detected.
  */
 export const LONGEST_LAG_MS = 120_000;
 
 /**
  * The maximum number of changes from lists that are kept for each bicycle until their messages
- * arrive. In the worst case, the list is read every ten seconds while one topic stays disconnected.
+ * arrive. The worst case is a topic that stays disconnected while the list is read every ten
+ * seconds.
  */
 const CAUGHT_UP_LIMIT = 32;
 
 /**
- * Fields whose differences are not shown as changes. They are used only by the service, such as
- * `modified`, or they depend on the request.
+ * Fields whose differences are not shown as changes. Some of them are used only by the service,
+ * such as `modified`. Others depend on the request.
  */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'modified',
@@ -121,7 +125,7 @@ const FRACTION = /\.\d+/;
 
 /**
  * Compares two times. Returns a negative number when `a` is older, and undefined when one of them
- * is invalid. A time without a fraction stands for its whole second.
+ * is invalid. A time without a fraction can mean any moment within its second.
  */
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
@@ -136,8 +140,8 @@ export function compareTimes(a: unknown, b: unknown): number | undefined {
 }
 
 /**
- * Returns the last millisecond that a time can refer to. A time without a fraction refers to its
- * whole second.
+ * Returns the last millisecond that a time can refer to. A time without a fraction can mean any
+ * moment within its second.
  */
 export function latestOf(modified: unknown): number | undefined {
   const ms = readTime(modified);
@@ -161,8 +165,8 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
 }
 
 /**
- * Whether a message contains every known field. Then the message replaces the known data without a
- * copy. This is the case for most messages.
+ * Whether a message contains every known field. Most messages do. Such a message replaces the known
+ * data, and the known data need not be copied.
  */
 function saysAll(message: Bicycle, before: Bicycle): boolean {
   for (const field in before) if (!Object.hasOwn(message, field)) return false;
@@ -170,8 +174,8 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
 }
 
 /**
- * Returns the changes found in lists that a later message may still repeat. Older changes are
- * dropped, because messages are out of order by at most DISORDER_MS.
+ * Returns the changes from lists for which a message may still arrive. Older changes are dropped,
+ * because messages are out of order by at most DISORDER_MS.
  */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
@@ -210,7 +214,7 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 
 /**
  * The bicycles that fleet knows, and the rules for merging messages and list items into them. A
- * store holds their data.
+ * store contains the data of the bicycles.
  */
 export class KnownFleet {
   /** The number of messages merged so far. */
@@ -234,14 +238,14 @@ export class KnownFleet {
     return entry?.goneMs === undefined ? entry?.bicycle : undefined;
   }
 
-  /** Records that all bicycles are known, unless the store is full. */
+  /** Records that fleet now knows all bicycles. Does nothing when the store is full. */
   setWhole() {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
   /**
-   * Returns the `Mark` of a gap: its start, and the lower bound of `modified` for its changes. The
-   * gap began at `fromMs` on the monotonic clock.
+   * Returns the `Mark` of a gap: the start of the gap, and the lower bound of `modified` for
+   * changes in the gap. The gap began at `fromMs` on the monotonic clock.
    */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
@@ -297,7 +301,7 @@ export class KnownFleet {
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Stores a bicycle from the first list without reporting a change. Returns its known data. */
+  /** Stores a bicycle from the first list without reporting a change. Returns the stored data. */
   learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return item;
@@ -352,9 +356,9 @@ export class KnownFleet {
       changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // No message about this bicycle arrived, and the list with its known data was read after the
-    // gap began. That list may already include a change from the gap, so comparing the data cannot
-    // reveal it.
+    // The known data comes from a list that was read after the gap began, and no message about this
+    // bicycle arrived. That list may already include a change from the gap. Comparing the data
+    // therefore cannot reveal the change.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -407,9 +411,9 @@ export class KnownFleet {
   }
 
   /**
-   * Marks a bicycle of --bicycle as gone. Returns its known data, or undefined when it was not
-   * known. `listedAt` is the time when the list without this bicycle was requested. A message after
-   * this time shows that the bicycle has returned.
+   * Marks a bicycle of --bicycle as gone. Returns the bicycle's known data, or undefined for an
+   * unknown bicycle. `listedAt` is the request time of the list that did not contain this bicycle.
+   * A message after this time shows that the bicycle has returned.
    */
   remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
@@ -442,8 +446,8 @@ export class KnownFleet {
   }
 
   /**
-   * Whether a message or list item is older than the known data. The version decides. Without
-   * versions, a plausible `modified` decides.
+   * Whether a message or list item is older than the known data. The versions are compared. Without
+   * versions, the `modified` times are compared, if they are plausible.
    */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const order = this.#versionOrder(statement, entry, now);
@@ -454,10 +458,10 @@ export class KnownFleet {
 
   /**
    * Compares the version of a message or list item with the known version. Returns undefined when
-   * either version is missing. If the version is lower but the time is newer, the time decides: a
-   * restored service continues from an older version, and a message can contain a wrong version.
-   * After this has happened once, the time also decides when the version is higher but the time is
-   * older.
+   * either version is missing. If the version is lower but the time is newer, the time decides.
+   * There are two reasons. A service that was restored from a backup continues from an older
+   * version. A message can also contain a wrong version. After such a contradiction, the time also
+   * decides when the version is higher but the time is older.
    */
   #versionOrder(statement: Bicycle, entry: KnownBicycle, now: Moment): number | undefined {
     const version = versionOf(statement);
@@ -477,8 +481,8 @@ export class KnownFleet {
 
   /**
    * Whether a list shows a lower version long after the last change, although its `modified` is not
-   * older. This happens when the service was restored to a state from the same second as the
-   * change, so that the times are equal.
+   * older. This happens when the service was restored from a backup. If the restored state is from
+   * the same second as the change, the times are equal.
    */
   #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(item);
@@ -506,16 +510,16 @@ export class KnownFleet {
     // No message was merged since the list was requested. If the times are equal, the list item is
     // newer.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
-    // A `modified` in the future is wrong, so it does not show that the list item is newer. The
-    // list may have been read before the message arrived.
+    // A `modified` in the future is wrong. It therefore does not prove that the list item is newer.
+    // The list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
 
   /**
    * Whether a bicycle that was deleted is in the list again. Soon after the deletion, a list that
-   * lags can still contain the bicycle. During this time, only newer data shows that the bicycle is
-   * back.
+   * lags can still contain the bicycle. During this time, only data that is newer than the deletion
+   * shows that the bicycle is back.
    */
   #isBackInList(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const goneForMs = this.time.at(now.monotonicMs) - (entry.goneMs ?? 0);

@@ -10,8 +10,8 @@ import {
 } from './fleet-store.js';
 
 /**
- * The maximum number of bicycles, which need about 150 MB. The least recently updated bicycle is
- * evicted first.
+ * The maximum number of bicycles in memory. This number of bicycles needs about 150 MB. At the
+ * limit, the least recently updated bicycle is evicted.
  */
 export const KNOWN_LIMIT = 100_000;
 
@@ -37,7 +37,8 @@ export class MemoryStore implements FleetStore {
   }
 
   keep(uuid: string, entry: KnownBicycle): boolean {
-    // Deleting the entry first moves it to the end of the map, which is ordered by the last update.
+    // The order of the map is the order of the last updates. Deleting an entry before setting it
+    // again moves the entry to the end.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
     if (this.#known.size <= this.#limit) return true;
@@ -67,7 +68,7 @@ export class MemoryStore implements FleetStore {
     return size;
   }
 
-  /** Returns 0, because this number is only needed for the gaps that a database records. */
+  /** Always returns 0. The number is needed only for a database that records gaps. */
   found(): number {
     return 0;
   }

@@ -10,7 +10,7 @@ export interface OpenGap {
   readonly reason: string;
   /** Whether the service resent all messages of the gap so far. */
   readonly wasReplayed: boolean;
-  /** The number of changes that lists had shown before the gap. */
+  /** The number of changes that had been found in lists before the gap. */
   readonly foundBefore: number;
 }
 
@@ -20,7 +20,7 @@ export interface ClosedGap {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** The number of changes in this gap that lists have shown. */
+  /** The number of changes in this gap that were found in lists. */
   readonly found: number;
 }
 
@@ -72,8 +72,8 @@ export class GapLog {
 
   /**
    * Closes the gap if the connection is back. Returns the closed gap. Returns undefined when the
-   * gap stays open, or when nothing was missed, because the service resent every message and the
-   * lists showed no change.
+   * gap stays open. Also returns undefined when nothing was missed: the service resent every
+   * message, and the lists showed no change.
    */
   close(): ClosedGap | undefined {
     const gap = this.open;

@@ -7,8 +7,9 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
- * A generator that reads lists step by step. It yields a request, the time on the monotonic clock
- * until which it must wait, or undefined to wait for the response to its last request.
+ * A generator that reads lists step by step. It yields one of three values: a request, the time
+ * until which it must wait (on the monotonic clock), or undefined. After undefined, it waits for
+ * the response to its last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,
@@ -38,8 +39,8 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * The id of the read in progress, or undefined without one. Responses with another id are
-   * ignored.
+   * The id of the list read in progress, or undefined when no list is being read. Responses with
+   * another id are ignored.
    */
   get id(): number | undefined {
     return this.isReading ? this.lastId : undefined;
@@ -51,7 +52,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Resumes the generator if its pause is over. */
+  /** Resumes the generator if the pause that it requested is over. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }
@@ -67,9 +68,9 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles a list item. `mark` is the start of a gap: the item is then compared with the known
-   * data. Without `mark` it is only stored. `askedAt` is the number of messages that had been
-   * merged when the list was requested.
+   * Handles a list item. `mark` is the start of a gap. With `mark`, the item is compared with the
+   * known data. Without `mark`, the item is only stored. `askedAt` is the number of messages that
+   * had been merged when the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)

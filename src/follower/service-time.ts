@@ -5,13 +5,13 @@ import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
 /**
- * A `modified` time that is further ahead of the service's clock than this is treated as wrong and
- * ignored.
+ * If a `modified` time is further ahead of the service's clock than this, the time is treated as
+ * wrong and ignored.
  */
 const AHEAD_MS = 5_000;
 /**
- * How much the `Date` headers of the service may differ: they have whole seconds, and several
- * machines may answer.
+ * The maximum expected difference between the `Date` headers of the service. They are in whole
+ * seconds, and several machines with different clocks may answer.
  */
 const DATE_SLACK_MS = 3_000;
 /**
@@ -27,16 +27,16 @@ const MOST_STEPS = 2_000;
  */
 export class ServiceTime {
   /**
-   * Whether a response contained the service's time. Until then, the system clock is used, which
-   * may be wrong by hours.
+   * Whether a response contained the service's time. Until a response contains it, the system clock
+   * is used, which may be wrong by hours.
    */
   isTold = false;
   #aheadMs: number;
   /** The service's time when the live stream was last opened. */
   #openedMs: number | undefined;
   /**
-   * The history of the newest known `modified`: each value, with the time since which it was known.
-   * In ascending order.
+   * The history of the newest known `modified`. Each entry has a value, and the time at which this
+   * value became known. The entries are in ascending order.
    */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
@@ -57,8 +57,9 @@ export class ServiceTime {
   }
 
   /**
-   * Returns why a list is too old to prove anything, or undefined when it is new enough. A list is
-   * too old when a cache stored it, or when it was written before the live stream was opened.
+   * Returns why a list cannot be used as evidence because it is too old, or undefined when it is
+   * new enough. A list is too old when it comes from a cache, or when the service wrote it before
+   * the live stream was opened.
    */
   staleReason(dated: AnswerDate | undefined): string | undefined {
     const { dateMs, ageMs = 0 } = dated ?? {};
@@ -95,8 +96,8 @@ export class ServiceTime {
   }
 
   /**
-   * Returns the newest `modified` that was known at a moment. The result may be slightly too old,
-   * in which case more pages are read than necessary.
+   * Returns the newest `modified` that was known at a moment. The result may be slightly too old.
+   * In that case, more pages are read than necessary.
    */
   newestAt(monotonicMs: number): number | undefined {
     return this.#steps.findLast(({ sinceMs }) => sinceMs <= monotonicMs)?.modifiedMs;

@@ -2,8 +2,8 @@
 // I/O.
 //
 // The result is complete when one pass through all pages returned as many bicycles as the service
-// counts, and none of them was older than the known data. A bicycle is gone when it is missing from
-// two complete passes, and no message about it has arrived since the first pass began.
+// counts. None of these bicycles may be older than the known data. A bicycle is gone when it is
+// missing from two complete passes, and no message about it has arrived since the first pass began.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -19,15 +19,15 @@ export interface WholeResult {
   /** Why the result is incomplete; undefined for a complete result. */
   readonly reason: string | undefined;
   /**
-   * The sum of the service's counts of all lists. Undefined when any list has no count or the
-   * result is incomplete.
+   * The sum of the counts that the service states for all lists. Undefined when any list has no
+   * count or the result is incomplete.
    */
   readonly total: number | undefined;
 }
 
 /**
- * Called after the whole list was read completely. The known data is then at least as new as the
- * start of the read.
+ * Called after the whole list was read completely. All known data is then at least as recent as the
+ * moment when the read started.
  */
 export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
@@ -48,7 +48,10 @@ interface Wanted {
 /** The maximum number of times that the list is read to get a complete pass. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
-/** The pause between the two passes that prove a deletion, because a list can lag. */
+/**
+ * The pause between the two passes that prove a deletion. The pause is needed because a list can
+ * lag behind the changes.
+ */
 const CONFIRM_PAUSE_MS = 5_000;
 /**
  * The pause before the list is read again. It grows from the first to the longest pause. The
@@ -72,8 +75,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   #failures = 0;
   #unproven = 0;
   /**
-   * The earliest time, on the monotonic clock, at which the whole list may be read because the
-   * service counts another number of bicycles than expected.
+   * When the service counts another number of bicycles than expected, the whole list may be read
+   * again. Such a read must not start before this time, on the monotonic clock.
    */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
@@ -101,8 +104,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Whether the whole list may be read now because the service's bicycle count is unexpected. These
-   * reads must not follow each other too quickly.
+   * Whether an unexpected bicycle count of the service may lead to a read of the whole list now.
+   * Such reads must not follow each other too quickly.
    */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
@@ -121,14 +124,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the list, and removes bicycles that are gone. A second pass must confirm that they are
-   * missing, because pages can shift and a list can lag.
+   * Reads the list, and removes bicycles that are gone. Pages can shift and a list can lag, so a
+   * second pass must confirm that these bicycles are missing.
    */
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The bicycles from the first pass are kept for the second pass. A bicycle that appears in
-    // either pass exists.
+    // The bicycles from the first pass are kept for the second pass. A bicycle that appears in at
+    // least one of the passes still exists.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -169,8 +172,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      // In the last pass, a falling count is accepted, because a busy fleet can lose bicycles
-      // during every pass.
+      // A busy fleet can lose bicycles during every pass. In the last pass, a falling count is
+      // therefore accepted.
       if (!isShort && stale === undefined && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
@@ -188,9 +191,9 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads all pages once. Returns `stale` with the reason when the list is older than the known
-   * data, and `hasFallen` when a count fell. Then a bicycle may have moved to a page that was
-   * already read.
+   * Reads all pages once. `stale` is the reason why the list is considered older than the known
+   * data. `hasFallen` is true when a count became smaller between pages. A bicycle may then have
+   * moved to a page that was already read.
    */
   *#readPass(number: number): WholeSteps<{ stale: string | undefined; hasFallen: boolean }> {
     const { organizations } = this.options;
@@ -215,8 +218,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
-      // A bare array has no count. When it has only one page, no bicycle can be skipped between two
-      // pages, so its length is the count.
+      // A bare array has no count. When the list has only one page, no bicycle can be lost between
+      // two pages. The length of the array is then used as the count.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
     return { stale, hasFallen };

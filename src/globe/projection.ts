@@ -6,8 +6,8 @@
  */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
 /**
- * The northern and southern limit of the map. Web Mercator ends at 85.0511°. Places nearer to a
- * pole are not drawn.
+ * The northern and southern limit of the map. Web Mercator ends at 85.0511°, so places that are
+ * nearer to a pole are not drawn.
  */
 export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
@@ -83,8 +83,8 @@ export function latitudeOf(y: number): number {
 }
 
 /**
- * Returns how far east of the middle of the view a point is, from -0.5 to 0.5. Takes the shorter
- * way around the world, so a point to the west has a negative value.
+ * Returns how far east of the middle of the view a point is, from -0.5 to 0.5. Measures the shorter
+ * way around the world. The value is negative when this way leads west.
  */
 export function eastOf(view: View, x: number): number {
   const east = x - view.x;
@@ -133,8 +133,8 @@ export interface Bounds {
 }
 
 /**
- * Returns the smallest part of the world that contains all points. Needs at least one point. This
- * part excludes the widest gap between neighbouring points, from west to east.
+ * Returns the smallest part of the world that contains all points. Needs at least one point. To
+ * find this part, leaves out the widest west-to-east gap between neighbouring points.
  */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];

@@ -35,7 +35,8 @@ export function polygonsOf(geometry: unknown): number[][][][] {
 
 /**
  * Returns the polygons of a geometry as `polygonsOf` does, or undefined when one of its polygons or
- * rings is not valid. Without the invalid part, the area would be different.
+ * rings is not valid. The valid parts are not returned alone, because they would describe a
+ * different area.
  */
 export function wholePolygonsOf(geometry: unknown): number[][][][] | undefined {
   const polygons = partsOf(geometry);
@@ -136,7 +137,8 @@ function plain(value: number | ExactNumber | undefined): number {
 
 /**
  * Returns twice the signed area of a ring in square degrees. It is positive for a clockwise ring.
- * Edges take the shorter way across the antimeridian.
+ * An edge between two positions takes the shorter way around the world, which may cross the
+ * antimeridian.
  */
 function eastward(ring: number[][]): number {
   return ring.reduce((sum, [longitude = 0, latitude = 0], index) => {

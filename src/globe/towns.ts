@@ -18,8 +18,8 @@ export function readTowns(
 }
 
 /**
- * Calls `place` for the towns in a view until `most` towns have a label. `place` gets the position
- * in dots and returns whether the label fits.
+ * Calls `place` for the towns in a view until `most` towns have a label. The function `place`
+ * receives the position in dots and returns whether the label fits.
  */
 export function placeTowns(
   towns: readonly Town[],

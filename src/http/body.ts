@@ -6,14 +6,14 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The maximum size of one resource, either alone or as an item of a list. Printing an item in an
- * output format needs ten times the memory of its text.
+ * The maximum size of one resource, either alone or as an item of a list. The limit is small
+ * because printing an item needs ten times the memory of its text.
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
 /**
- * The maximum number of bytes that are read from an error response. The message is expected within
- * these bytes.
+ * The maximum number of bytes that are read from an error response. The error message is expected
+ * in this part.
  */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
@@ -59,23 +59,23 @@ export function unpack(body: Readable, coding: string): Readable {
 }
 
 /**
- * The maximum memory that is reserved for a body before its bytes arrive. A sender may declare a
- * much larger `Content-Length`.
+ * The maximum memory that is reserved for a body before its bytes arrive. The limit is needed
+ * because a sender may declare a `Content-Length` that is much larger than the body.
  */
 const MOST_RESERVED_BYTES = 1024 * 1024;
 
 /**
- * Opens a buffer that collects bytes up to a limit and doubles when it is full. Chunks are copied
- * and released immediately, because keeping them would double the memory. `expectedBytes` is the
- * body's declared size.
+ * Opens a buffer that collects bytes up to a limit and doubles its size when it is full. Chunks are
+ * copied and released immediately, because keeping them would double the memory. `expectedBytes` is
+ * the body's declared size.
  */
 function openStore(limitBytes: number, expectedBytes = 0) {
   let bytes = Buffer.allocUnsafeSlow(Math.min(limitBytes, MOST_RESERVED_BYTES, expectedBytes));
   let size = 0;
   return {
     /**
-     * Adds a chunk. Returns false when the chunk exceeds the limit; then only its beginning is
-     * kept.
+     * Adds a chunk. Returns false when the chunk exceeds the limit. In that case, only the
+     * beginning of the chunk is kept.
      */
     add(chunk: Buffer): boolean {
       const kept = Math.min(chunk.length, limitBytes - size);
@@ -129,7 +129,8 @@ export async function collectBody(
   const bytes = store.bytes();
   if (error === undefined) return { bytes };
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
-  // An empty body is complete: a HEAD response declares a compression but has no body.
+  // An empty body is not an error: the response to a HEAD request can declare a compression
+  // although it has no body.
   if (isEmpty) return { bytes };
   return {
     bytes,

@@ -23,10 +23,10 @@ interface AnswerHead {
 }
 
 /**
- * Decodes the body of a response by its byte order mark or declared charset, otherwise as UTF-8.
- * Throws a FleetError of kind `service` when the body of a success response is invalid in its
- * charset, because wrong characters could be written back to the service. Never throws for an error
- * response.
+ * Decodes the body of a response. Uses the byte order mark, the declared charset, or UTF-8, in this
+ * order. Throws a FleetError of kind `service` when the body of a success response is invalid in
+ * its charset. The user could otherwise write the wrong characters back to the service. Never
+ * throws for an error response.
  */
 export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHead): string {
   const declared = declaredCharset(headers['content-type']);

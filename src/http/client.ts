@@ -35,8 +35,8 @@ export interface HttpLog {
 /** The timeouts, retries and page size of a client. */
 export interface ClientLimits {
   /**
-   * The time limit in milliseconds for each of three waits: for the connection, for the response
-   * headers, and for more of the body.
+   * The time limit in milliseconds for each of three waits. Fleet waits for the connection, for the
+   * response headers, and for further data of the body.
    */
   timeoutMs: number;
   /**
@@ -312,8 +312,8 @@ function harmlessHeaders(headers: Headers): Headers {
 }
 
 /**
- * Hides the values of all headers that may contain a secret. The response may contain a new token
- * that fleet does not know yet.
+ * Hides the values of all headers that may contain a secret. Known tokens are hidden anyway, but
+ * the response may contain a new token that fleet does not know yet.
  */
 function withoutValues(headers: Headers): Headers {
   return Object.fromEntries(
@@ -347,8 +347,8 @@ function toAnswer(
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
     // Drops the bytes of a JSON response after decoding, because keeping bytes and text needs twice
-    // the memory. Also drops bytes that contain a secret. The getter `bytes` then encodes the text
-    // again.
+    // the memory. Also drops bytes that contain a secret. After that, the getter `bytes` encodes
+    // the text again when a caller needs bytes.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
     return text;
   };
@@ -380,8 +380,8 @@ function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
 }
 
 /**
- * Turns a response into a success or a failure by its status. `answer.text` contains no secrets, so
- * the failure can quote and shorten it.
+ * Turns a response into a success or a failure by its status. Secrets in `answer.text` are already
+ * hidden, so the failure can quote and truncate the text.
  */
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;

@@ -1,5 +1,6 @@
-// Opens connections that can be closed at any time. undici's own connector is not enough: it
-// returns a socket only after it is connected, and using it would load all of undici.
+// Opens connections that can be closed at any time. undici's own connector is not suitable, for two
+// reasons. It returns a socket only after the socket is connected, and importing it would load all
+// of undici.
 
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, Socket } from 'node:net';
@@ -17,8 +18,9 @@ export const MAX_HEADER_BYTES = 64 * 1024;
 export type Sockets = ReturnType<typeof openSockets>;
 
 /**
- * Tracks each socket from its creation, so that it can be closed while it connects. undici closes
- * only established connections, and a connecting socket would keep the process alive.
+ * Tracks each socket from its creation, so that it can be closed while it is still connecting.
+ * undici closes only established connections. A socket that is still connecting would keep the
+ * process alive.
  */
 export function openSockets() {
   const sockets = new Set<Socket>();
@@ -55,17 +57,17 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 /** TCP keep-alive probes begin after this time. undici's own connector uses the same value. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**
- * Keeps at most this many TLS sessions, which make later connections faster. undici uses the same
- * number.
+ * The maximum number of TLS sessions that are kept. A kept session makes a later connection to the
+ * same server faster. undici uses the same number.
  */
 const MOST_SESSIONS = 100;
 
 /**
  * Returns a connector that opens TCP connections, with TLS for https. A connection attempt fails
- * after `timeoutMs` without any data.
+ * when no data arrives for `timeoutMs`.
  */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  // The timeout also covers the DNS lookup and the TLS handshake.
+  // The timeout starts before the DNS lookup and ends after the TLS handshake, so it covers both.
   const common = { lookup: sockets.lookUp, timeout: timeoutMs };
   const openTls = openTlsConnector(common);
   return withStream((options, callback) => {

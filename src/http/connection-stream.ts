@@ -10,8 +10,8 @@ const BUFFER_BYTES = 64 * 1024;
 /**
  * Passes the bytes of a socket to undici, and removes `100 Continue` responses. When a connection
  * ends while a body is paused, undici 7 throws an assertion error that fleet cannot catch
- * (nodejs/undici#5360; undici 8 fixes this but needs Node 22). This stream therefore delays the end
- * or error of the socket until undici reads again.
+ * (nodejs/undici#5360; undici 8 fixes this but needs Node 22). To prevent this, the stream does not
+ * report the end or an error of the socket until undici reads again.
  */
 class ConnectionStream extends Duplex {
   readonly #socket: Socket;
@@ -75,8 +75,8 @@ class ConnectionStream extends Duplex {
   }
 
   /**
-   * undici calls `ref` and `unref` on its socket. An idle connection must not keep the process
-   * alive.
+   * undici calls `ref` and `unref` on its socket. With `unref`, an idle connection does not keep
+   * the process alive.
    */
   ref(): this {
     this.#socket.ref();
@@ -95,7 +95,7 @@ class ConnectionStream extends Duplex {
   #fail(error: Error): void {
     if (this.#failure !== undefined || this.destroyed) return;
     this.#failure = error;
-    // Makes undici call `read`, unless it is paused.
+    // Makes undici call `read`, unless undici is paused.
     this.emit('readable');
   }
 }

@@ -12,8 +12,8 @@ export interface Seen {
 }
 
 /**
- * Remembers at least this many recent items, to recognise items that moved to the next page. Fewer
- * items than this move between two requests.
+ * At least this many recent items are remembered, to recognise items that moved to the next page.
+ * Fewer items move between two requests.
  */
 export const RECENT_ITEMS = 5_000;
 

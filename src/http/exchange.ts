@@ -1,5 +1,5 @@
-// Sends one HTTP request and reads its response. A failure reports whether the request had been
-// sent.
+// Sends one HTTP request and reads its response. The error of a failed request states whether the
+// request had been sent.
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../system/clock.js';
@@ -14,7 +14,8 @@ export interface WireRequest {
   headers: Headers;
   body?: string | Uint8Array | undefined;
   /**
-   * The time limit for the headers of the response and for a pause in its body. 0 means no limit.
+   * The time limit for the arrival of the response headers, and for each pause in the body. 0 means
+   * no limit.
    */
   timeoutMs: number;
   /** The maximum size of a success response after decompression. Default: 64 MB. */
@@ -128,14 +129,14 @@ export function openExchange(
       highWaterMark: BUFFER_BYTES,
       read: () => controller?.resume(),
       destroy(error, done) {
-        // `destroy` is also called at the normal end of the body. Creating an error in that case
-        // too would take 5 % of a bulk run's time.
+        // `destroy` is also called at the normal end of the body. No error is created in that case,
+        // because creating the errors would take 5 % of a bulk run's time.
         if (!isOver) abort(error ?? new Error('the reader stopped'));
         done(error);
       },
     });
-    // The reader of the body receives the error. Without a reader, this listener prevents an
-    // uncaught error.
+    // The code that reads the body receives this error. When no code reads the body, this listener
+    // prevents an uncaught error.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -207,8 +208,9 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
 }
 
 /**
- * Sends a request and reads the whole response. Rejects with an ExchangeError. Does not reject when
- * an error response has an incomplete or oversized body, because the status is sufficient.
+ * Sends a request and reads the whole response. Rejects with an ExchangeError. Resolves even when
+ * the body of an error response is incomplete or oversized, because the status of such a response
+ * is sufficient.
  */
 export async function readWhole(
   dispatcher: Dispatcher,

@@ -107,13 +107,13 @@ export interface Asked {
    * Whether the request changes something. Without a response, the outcome of a change is unknown.
    */
   isChange?: boolean;
-  /** A command for the hint, which shows whether the change was carried out. */
+  /** A command that the hint suggests. Its output shows whether the change was carried out. */
   shownBy?: string | undefined;
   /** The server that received the request; `the service` by default. */
   whom?: string;
   /**
-   * Whether the request contained a secret. If so, the response is not quoted, because it may
-   * repeat the secret in any encoding.
+   * Whether the request contained a secret. If so, errors do not quote the response, because the
+   * response may contain the secret in any encoding.
    */
   isSecret?: boolean | undefined;
 }
@@ -190,7 +190,7 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   407: 'it asks for a user and a password',
 };
 
-/** The end of the error message when a change got no usable response. */
+/** The end of the error message for a change that got no usable response. */
 const UNKNOWN_OUTCOME = 'it is unknown whether the request was carried out';
 
 function redirectFailure(
@@ -270,8 +270,8 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
 };
 
 /**
- * Messages of OpenSSL and BoringSSL when the server does not use TLS, usually because it uses plain
- * HTTP.
+ * Messages of OpenSSL and BoringSSL that mean that the server does not use TLS. Such a server
+ * usually uses plain HTTP.
  */
 const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long|:http[ _]request/i;
 const LONGEST_TLS_MESSAGE = 1000;
@@ -309,8 +309,8 @@ const BODY_HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the error for a request without a usable response. If a signal was aborted (Ctrl-C),
- * returns its reason unchanged.
+ * Returns the error for a request without a usable response. If the signal was aborted (for example
+ * by Ctrl-C), returns the signal's reason unchanged.
  *
  * @param hide hides secrets. This is needed because the service controls the names in its
  *   certificate, and errors also reach results, databases and other servers.

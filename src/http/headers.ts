@@ -42,8 +42,8 @@ export function traceOf(headers: Headers): Trace {
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /**
- * Matches the names of headers that contain secrets. Secret headers are recognised by their names,
- * because other programs rarely recognise values such as `JWT …` as secrets.
+ * Matches the names of headers that contain secrets. Secret headers are recognised by their names.
+ * Programs that look only at values rarely recognise a value such as `JWT …` as a secret.
  */
 const SECRET_HEADERS =
   /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;
@@ -60,7 +60,8 @@ const USER_INFO = /\/\/[^/?#\s@]{1,500}@/g;
 
 /**
  * Hides the password and the secret parameters in a URL, for `--verbose`, `--trace` and errors
- * about redirects. A service may redirect to a file with a signed URL that anyone can use.
+ * about redirects. The parameters can be secret because a service may redirect to a file with a
+ * signed URL. Anyone who knows such a URL can use it.
  */
 export function redactAddress(address: string): string {
   return address

@@ -9,7 +9,10 @@ const SWITCHING = /^HTTP\/1\.\d 101/;
 const STATUS_BYTES = 12;
 
 export interface InterimFilter {
-  /** Must be called when a request is written: the next bytes from the service begin a response. */
+  /**
+   * Must be called when a request is written. The next bytes from the service are then treated as
+   * the beginning of a response.
+   */
   expectResponse(): void;
   /**
    * Returns the bytes that may be passed on to undici. Holds back the first bytes of a response
@@ -23,8 +26,8 @@ export interface InterimFilter {
 }
 
 /**
- * Opens a filter that removes `100 Continue` responses. A client must ignore them even if it did
- * not ask for them (RFC 9110, 15.2), but undici 7 does not do this.
+ * Opens a filter that removes `100 Continue` responses. A client must ignore these responses even
+ * if it did not ask for them (RFC 9110, 15.2). undici 7 does not ignore them.
  */
 export function openInterimFilter(): InterimFilter {
   let isAtStart = true;

@@ -1,4 +1,4 @@
-// Parses JSON from the service. Keeps the original text of items, because it is exact even for
+// Parses JSON from the service. Keeps the original text of items. The text is exact even for
 // numbers beyond the precision of a double.
 
 import { FleetError } from '../errors.js';

@@ -3,8 +3,8 @@
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /**
- * Whether the method only reads. Fleet sends these requests without a body, and can safely retry
- * them (RFC 9110, 9.2.1).
+ * Whether requests with this method only read data. Fleet sends such requests without a body, and
+ * can safely retry them (RFC 9110, 9.2.1).
  */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD';

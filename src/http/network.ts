@@ -61,8 +61,8 @@ export async function openNetwork(
 export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
 
 /**
- * Returns the error that closes the connections. Its stack is empty, because Node would otherwise
- * spend time building one.
+ * Returns the error that closes the connections. The error has an empty stack, because building a
+ * stack takes time.
  */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });

@@ -9,8 +9,9 @@ import { FleetError } from '../errors.js';
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
- * Returns the result, or undefined when the service does not offer the resource. With `isUnknown`,
- * only errors for which it returns true are treated as "not offered"; other errors are thrown.
+ * Returns the result, or undefined when the service does not offer the resource. `isUnknown`
+ * decides which errors mean "not offered": those for which it returns true. Other errors are
+ * thrown.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,

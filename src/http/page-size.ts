@@ -8,7 +8,9 @@ import type { HttpRequest, Query } from './types.js';
  * Observed: the service returns at most 100 items per page, and silently reduces larger page sizes.
  */
 const LARGEST_PAGE = 100;
-/** The service's default page size. Lists up to this size need no larger pages. */
+/**
+ * The service's default page size. A list with at most this many items fits on one default page.
+ */
 const USUAL_PAGE = 20;
 
 const NAME = 'page_size';
@@ -34,7 +36,7 @@ export function openPageSizer(chosen: number | undefined) {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
       // A page size in the request's query takes precedence. A query with a page number is not
-      // changed, because a larger page with the same number contains different items.
+      // changed. With a larger page size, the page with this number would contain different items.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))

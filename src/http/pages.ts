@@ -15,8 +15,8 @@ import { answeredAtMs } from './retry.js';
 import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**
- * The fields of an envelope that may contain the items. The interface documents only the first one;
- * JSON:API and common frameworks use the others.
+ * The fields of an envelope that may contain the items. The interface documents only the first
+ * field. JSON:API and common frameworks use the others.
  */
 export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
 
@@ -45,7 +45,8 @@ const AT_ONCE_CHARACTERS = 1024 * 1024;
 
 /**
  * Parses a page with a single call, which takes half the time of parsing item by item. Returns
- * undefined for a large or unusual page. `readByItem` must then parse the page or report its error.
+ * undefined for a large or unusual page. For such a page, `readByItem` must parse it or report its
+ * error.
  */
 function readAtOnce<T>(answer: HttpAnswer): ParsedPage<T> | undefined {
   const { text } = answer;
@@ -105,7 +106,7 @@ function objectAt(envelope: Envelope, field: string): Envelope {
 
 /**
  * Returns the next link of an envelope without parsing it. Returns null or '' on the last page, and
- * undefined when the envelope has no field for it.
+ * undefined when the envelope has no field for the link.
  */
 function findNext(envelope: Envelope): unknown {
   const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
@@ -145,7 +146,8 @@ function findCount(envelope: Envelope): number | undefined {
 
 /**
  * Whether a page's count can be the list's total. Some services send the number of items on the
- * page instead. Returns false when a next page exists although this page already has `count` items.
+ * page instead. Returns false when there is a next page, but this page alone already has `count`
+ * items.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;
@@ -153,9 +155,9 @@ export function hasTotal({ count, items, next }: Page<unknown>): boolean {
 }
 
 /**
- * The maximum number of items on a page. Each item needs memory in addition to its text: 64 MB of
- * empty items would need 2.7 GB. Items with a UUID have at least 50 characters, so real pages of 64
- * MB hardly exceed this limit.
+ * The maximum number of items on a page. Each item needs more memory than its text: a page with 64
+ * MB of empty items would need 2.7 GB. Items with a UUID have at least 50 characters, so real pages
+ * of 64 MB hardly exceed this limit.
  */
 const MOST_ITEMS = 1_500_000;
 
@@ -259,7 +261,10 @@ function keyOf(query: Query): string {
   );
 }
 
-/** Returns the page number in a query, or undefined unless there is exactly one. */
+/**
+ * Returns the page number in a query. Returns undefined when the query has no page number or more
+ * than one.
+ */
 export function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
   const [number] = numbers;
@@ -269,8 +274,8 @@ export function pageNumber(query: Query): number | undefined {
 }
 
 /**
- * Whether the link to the next page differs from the previous link only in the page number. A link
- * can also contain a cursor. Later pages then cannot be requested by number.
+ * Whether the link to the next page differs from the previous link only in the page number. If the
+ * link contains a cursor instead, later pages cannot be requested by number.
  */
 function isNumbered(before: Query, next: Query): boolean {
   return next.every(
@@ -284,19 +289,20 @@ function withPage(query: Query, page: number): Query {
 }
 
 /**
- * The number of pages that are requested ahead. This number hides a latency of 20 ms and does not
- * overload the service.
+ * The number of pages that are requested ahead. This number is enough to hide a latency of 20 ms,
+ * and does not overload the service.
  */
 export const PAGES_AHEAD = 10;
 
 export interface PageOptions {
   /**
-   * The maximum number of pages that are requested ahead while a page is processed. Large pages
-   * reduce it. With 0, each page is requested only when it is needed.
+   * The maximum number of pages that are requested ahead while a page is processed. The number is
+   * smaller for large pages. With 0, each page is requested only when it is needed.
    */
   ahead: number;
   /**
-   * The number of distinct items that the caller needs. No further page is requested after them.
+   * The number of distinct items that the caller needs. When it has them, no further page is
+   * requested.
    */
   limit?: number;
   /**
@@ -305,8 +311,8 @@ export interface PageOptions {
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read. Callers set it when they read a list again: most items are
-   * already known, so many pages without new items are not an error.
+   * The maximum number of pages to read. Callers set it when they read a list again. Most items are
+   * then already known, and many pages without new items are not an error.
    */
   mostPages?: number;
 }
@@ -326,11 +332,12 @@ const MOST_BEYOND_COUNT = 1_000;
 
 /**
  * Yields the pages of a list in order, until a page has no `next`. Requests pages ahead by their
- * `page` number, and uses them only when the links confirm the numbers. When a page no longer
- * exists because the list became shorter (404), starts once more from the first page.
+ * `page` number, and uses them only when the links confirm the numbers. When a page returns 404
+ * because the list became shorter, starts once more from the first page.
  *
- * Throws a FleetError of kind `service` when a link leads back to an earlier page, when many
- * consecutive pages have no new item, or when the list has far more items than its count.
+ * Throws a FleetError of kind `service` for an endless list: a link leads back to an earlier page,
+ * or many consecutive pages have no new item. Throws the same error when the list has far more
+ * items than its count.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -429,8 +436,8 @@ function openQueue(
 ) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
-  // Each request in flight adds a listener to the signal. Without this call, Node warns about many
-  // listeners.
+  // Each request in flight adds a listener to the signal. This call prevents Node's warning about
+  // many listeners.
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<HttpAnswer>>();
   const start = (query: Query, more: Partial<HttpRequest> = {}) =>
@@ -473,7 +480,10 @@ interface Window {
   measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
 }
 
-/** A response is slow when it takes this many times as long as the fastest one, plus NOISE_MS. */
+/**
+ * A response is slow when it takes longer than the fastest response multiplied by this number, plus
+ * NOISE_MS.
+ */
 const SLOW_FACTOR = 4;
 /** Delays up to this length are normal for a network or a busy machine. */
 const NOISE_MS = 250;

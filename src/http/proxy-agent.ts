@@ -68,8 +68,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
 }
 
 /**
- * Wraps a connector so that its errors have a code for the proxy's status. undici reports this
- * status only in the message.
+ * Wraps a connector so that its errors have a code that depends on the proxy's status. undici
+ * reports this status only in the error message.
  */
 function explainRefusals(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>

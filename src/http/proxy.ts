@@ -53,8 +53,9 @@ export function proxyToken({ username, password }: URL): string | undefined {
 }
 
 /**
- * Returns the secret parts of a proxy's URL, because the proxy may repeat them in its responses. A
- * user name without a password is an access key.
+ * Returns the secret parts of a proxy's URL. They must be hidden, because the proxy may repeat them
+ * in its responses. A user name without a password is treated as a secret, because it is an access
+ * key.
  */
 export function secretsOfProxy(proxy: URL): string[] {
   const token = proxyToken(proxy);
@@ -94,8 +95,8 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
 
 /**
  * Whether an entry of NO_PROXY matches the URL. An entry is `*`, a host with its subdomains, an IP
- * address, or a range in CIDR notation. A host or IP address can have a port; an IPv6 address then
- * needs brackets.
+ * address, or a range in CIDR notation. A host or IP address can have a port. An IPv6 address with
+ * a port needs brackets.
  */
 function isExcluded(url: URL, entry: string): boolean {
   if (entry === '*') return true;

@@ -30,8 +30,8 @@ export interface TryState {
 
 export type RetryDecision =
   /**
-   * Do not send the request again. `askedMs` is set when the service asked for a longer pause than
-   * fleet accepts. The error then reports this pause.
+   * Do not send the request again. `askedMs` is the pause that the service asked for. It is set
+   * when the pause is longer than fleet accepts, and the error then reports it.
    */
   | { next: 'give-up'; askedMs?: number }
   /** Send the request again immediately, with a newer token. This does not count as a retry. */
@@ -52,8 +52,8 @@ export function isFromGateway(status: number): boolean {
 }
 
 /**
- * Whether a change may have been carried out although the status is an error. The service can fail
- * with 500 or higher after the change, and 303 usually means success.
+ * Whether a change may have been carried out although the status is an error. A status of 500 or
+ * higher can be sent after the change was carried out, and 303 usually means success.
  */
 export function isUnknownOutcome(status: number): boolean {
   return status < 400 || status >= 500;
@@ -65,13 +65,16 @@ export function isUnknownOutcome(status: number): boolean {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** The longest `Retry-After` that fleet waits for. Longer waits are reported to the user. */
+/**
+ * The longest `Retry-After` that fleet waits for. If the header asks for a longer pause, fleet does
+ * not wait and reports the pause to the user.
+ */
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
 /**
  * Decides what to do after a failed attempt. A change is resent only when the service cannot have
- * carried it out: after 401 with a newer token, after 429, and when no connection was established
- * (cli.md section 4, promise 1).
+ * carried it out. This is the case after 401 (with a newer token), after 429, and when no
+ * connection was established (cli.md section 4, promise 1).
  *
  * @param wallMs the current time, for a `Retry-After` with a date
  */
@@ -122,7 +125,7 @@ export function pauseBefore(repetition: number, random: () => number): number {
 
 /**
  * The longest pause that a long-running command accepts from the service (cli.md section 4, promise
- * 6). With longer pauses, the command could miss updates for hours.
+ * 6). A longer pause could make the command miss updates for hours.
  */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
@@ -135,7 +138,7 @@ const LONGEST_RETURN_MS = 30_000;
 /**
  * Returns the pause in milliseconds before a stream reconnects. Attempts are numbered from 1. The
  * pause is at least the time that the service asked for (`retry:`, `Retry-After`), and at most five
- * minutes. Full jitter keeps many clients from reconnecting at the same moment.
+ * minutes. The pause has full jitter, so that many clients do not reconnect at the same moment.
  */
 export function pauseBeforeReturn(
   attempt: number,
@@ -153,7 +156,7 @@ export function pauseBeforeReturn(
   return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
 }
 
-/** Longer values are ignored, because they are neither a number of seconds nor a date. */
+/** Longer header values are ignored, because a valid number of seconds or date is not that long. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
 /**

@@ -7,8 +7,8 @@ const WINDOW_CHARACTERS = 64 * 1024;
 const LINE_LENGTH_CHARACTERS = 500;
 
 /**
- * The maximum number of characters that are read to fill a line. This is more than a line's length,
- * because white space is collapsed.
+ * The maximum number of characters that are read to fill a line. More characters than fit on the
+ * line are read, because white space is collapsed.
  */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 

@@ -19,8 +19,8 @@ export interface TopicTarget {
 /** A subscription to a topic. Its events contain the topic's name. */
 export interface Subscription extends TopicTarget {
   /**
-   * Returns the topics to which this token can subscribe in place of the requested one. They are
-   * tried in order: after a 403, the next topic is tried.
+   * Returns the topics to which this token can subscribe in place of the requested one. When the
+   * service refuses a topic with 403, fleet tries the next one.
    */
   targets?(token: string): readonly TopicTarget[];
 }
@@ -34,8 +34,8 @@ export interface StreamOptions extends ConnectionContext {
   /** Receives each event. `size` is its length in characters. */
   emit(event: StreamEvent, size?: number): void;
   /**
-   * Called when data arrives on a topic, even if it contains only comments. Events in this data are
-   * emitted before this call.
+   * Called when data arrives on a topic, even if the data contains only comments. The events in the
+   * data are emitted first.
    */
   onLife?: ((topic: string) => void) | undefined;
 }
@@ -56,11 +56,12 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
  * Follows all subscriptions. Resolves when the signal is aborted or one subscription is closed
  * permanently.
  *
- * Permanent reasons are 204, 401 with a renewed token, 403, 404, other 4xx, and a permanent token
- * failure at the start. A 4xx is retried in two cases: soon after a connection that lasted a
- * minute, and when the request contained an old event id. Other failures are always retried: the
- * end of the stream, network errors, 408, 429, 5xx, a wrong content type, the idle limit, and a
- * temporary token failure. Each connection asks for the token again.
+ * A subscription is closed permanently after 204, 401 with a renewed token, 403, 404 or another
+ * 4xx. A permanent token failure at the start also closes it. A 4xx is retried in two cases: soon
+ * after a connection that lasted a minute, and when the request contained an old event id. Other
+ * failures are always retried: the end of the stream, network errors, 408, 429, 5xx, a wrong
+ * content type, the idle limit, and a temporary token failure. Each connection asks for the token
+ * again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;

@@ -9,13 +9,13 @@ import type { FleetError, Trace } from '../errors.js';
 export type Query = readonly (readonly [name: string, value: string])[];
 
 export interface HttpRequest extends RequestWords, RequestCourse {
-  /** The method; GET by default. Only GET and HEAD are always safe to retry. */
+  /** The method; GET by default. Only GET and HEAD requests can always be retried safely. */
   method?: string;
   /** The path below the base URL, including its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
    * Whether `path` starts at the server root, so that the base URL's path is not prepended. True
-   * for paths from a complete URL.
+   * when the path was taken from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
@@ -33,8 +33,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
   /**
-   * Whether this is a POST that changes nothing, such as a login. A read-only profile may send it
-   * too.
+   * Whether this is a POST that changes nothing, such as a login. A read-only profile may also send
+   * such a request.
    */
   changesNothing?: boolean;
 }
@@ -44,8 +44,8 @@ interface RequestWords {
   /** The request in the user's words: `the list of bicycles`, `"rent"`. */
   subject?: string;
   /**
-   * A phrase with a command that shows whether the change was carried out: `"fleet bicycles get
-   * UUID" shows it`.
+   * A phrase that names a command with which the user can check whether the change was carried out.
+   * Example: `"fleet bicycles get UUID" shows it`.
    */
   shownBy?: string;
 }
@@ -62,9 +62,9 @@ interface RequestCourse {
   /** The maximum number of retries of this request. The settings contain the default. */
   retries?: number;
   /**
-   * Replaces the client's pause before a retry, so that a caller can also slow down its other
-   * requests. The client still decides whether to retry. An error from this function ends the
-   * request.
+   * Waits before a retry, in place of the client's own pause. With this function, a caller can also
+   * slow down its other requests. The client still decides whether to retry. If the function throws
+   * an error, the request ends.
    */
   pause?(milliseconds: number, failure: FleetError): Promise<void>;
   /**
@@ -88,16 +88,17 @@ export interface RequestPreview {
 /** A complete response. For a status other than 2xx, `send` throws a FleetError instead. */
 export interface HttpAnswer {
   /**
-   * Hides the run's secrets in a string. Errors call this function before they shorten a quotation
-   * from the body, because a partial secret would not be recognised.
+   * Hides the run's secrets in a string. When an error quotes a part of the body, this function is
+   * called before the quotation is shortened. A secret that was cut would not be recognised.
    */
   hide?(text: string): string;
   status: number;
   /** Header values by name, in lower case. */
   headers: Readonly<Record<string, string>>;
   /**
-   * The decompressed and decoded body, with repeated tokens hidden. Reading it throws a FleetError
-   * of kind `service` when the body of a success response is invalid in its charset.
+   * The decompressed and decoded body, with the token hidden where the service repeats it. Reading
+   * this property throws a FleetError of kind `service` when the body of a success response is
+   * invalid in its charset.
    */
   text: string;
   /** The body before decoding, for binary content. */
@@ -121,7 +122,7 @@ export interface Page<T = { [field: string]: unknown }> {
   /** The query of the next page, or undefined on the last page. */
   next: Query | undefined;
   trace: Trace;
-  /** When the service wrote the response, according to its headers. */
+  /** The time when the service wrote the response, according to the headers of the response. */
   dated?: AnswerDate;
 }
 

@@ -22,9 +22,10 @@ export interface Verbs {
 }
 
 /**
- * Parses the arguments `<bicycle...> <transition>`. Returns the transition, and the bicycles or the
- * input that names them. Throws a FleetError of kind `usage` for any other arguments, before fleet
- * asks the user or sends anything.
+ * Parses the arguments `<bicycle...> <transition>`. Returns the transition. Also returns either the
+ * bicycles from the command line, or the input from which to read the bicycles (such as stdin).
+ * Throws a FleetError of kind `usage` for any other arguments, before fleet asks the user or sends
+ * anything.
  */
 export function readWords(
   words: readonly string[],
@@ -72,7 +73,7 @@ export function readWords(
   return { targets: texts, name };
 }
 
-/** Returns the error for arguments whose transition or action is not the last one. */
+/** Returns the error for arguments in which the transition or action is not at the end. */
 function wrongOrder(
   words: readonly string[],
   verb: string,
@@ -108,7 +109,7 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
       );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
     // Users may write `--field dry_run=true` by mistake. A service that ignores this field would
-    // carry out the action, and its response would look the same.
+    // really carry out the action. Its response would look like the response of a dry run.
     if (name === 'dry_run')
       throw usageError(
         '--field cannot set dry_run',

@@ -12,7 +12,10 @@ export type DateSystem = 1900 | 1904;
 /** The serial number of 1900-02-29. Excel has this date, although 1900 was not a leap year. */
 const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
-/** Excel cannot store integers of this size or larger exactly, because it keeps only 15 digits. */
+/**
+ * Excel keeps only 15 digits of an integer. It cannot store integers of this size or larger
+ * exactly.
+ */
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** The maximum number of decimal digits needed to identify a double. */
 const MOST_DIGITS = 17;
@@ -20,7 +23,7 @@ const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
  * Reads a stored number according to its number format. Returns the shortest decimal text with the
- * same value, because Excel stores 0.29 as `0.28999999999999998`.
+ * same value: `0.29` for `0.28999999999999998`, which is how Excel stores 0.29.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
   const stored = raw.trim();

@@ -46,8 +46,8 @@ export function normalizeHeading(heading: string): string {
 }
 
 /**
- * Whether a line has an odd number of quotes, which means that a quoted cell with line breaks
- * starts or ends in this line.
+ * Whether a line has an odd number of quotes. Such a line begins or ends a quoted cell that
+ * contains line breaks.
  */
 export function hasOddQuotes(line: string): boolean {
   return line.split('"').length % 2 === 0;
@@ -55,7 +55,7 @@ export function hasOddQuotes(line: string): boolean {
 
 /**
  * Parses one record. Returns its cells by column name; empty cells are null. Throws UnreadableInput
- * for invalid quotes, and for a cell with text beyond the last column.
+ * for invalid quotes, and for text in a cell to the right of the last column.
  */
 export function readRecord(record: string, { names, delimiter }: Header, place: RowPlace) {
   return cellsByName(names, splitRecord(record, delimiter, place), place);

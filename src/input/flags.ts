@@ -28,7 +28,10 @@ const readEncoding = withOffers(
   () => ({ words: plain(COMMON_ENCODINGS) }),
 );
 
-/** Adds the input flags to a command. `noun` says what the input rows are: bicycles or alerts. */
+/**
+ * Adds the input flags to a command. `noun` says what the rows of the input describe: bicycles or
+ * alerts.
+ */
 export function addInputFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,
@@ -79,13 +82,13 @@ function readHeading(
   return new Map([...before, [heading, field]]);
 }
 
-/** The flags that need an input. */
+/** Flags that are only valid together with an input. */
 const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 
 /**
  * Returns the input of a command, or undefined when the arguments and flags do not specify an
- * input. `isDash` is true when the user typed `-` instead of bicycles. Throws a FleetError of kind
- * `usage` for two inputs, and for flags that need an input.
+ * input. `isDash` is true when the user typed `-` in place of the names of bicycles. Throws a
+ * FleetError of kind `usage` for two inputs, and for flags that need an input.
  */
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;

@@ -29,8 +29,8 @@ export async function* splitLines(
   pieces: AsyncIterable<string>,
   source: string,
 ): AsyncGenerator<TextLine, void, undefined> {
-  // The lines that may be the end of the file: a line that ends with a DOS end-of-file character,
-  // and the empty lines after it.
+  // The lines that may be the end of the file. They are a line that ends with a DOS end-of-file
+  // character, and the empty lines after it.
   let held: TextLine[] = [];
   for await (const line of splitText(pieces, source)) {
     const isHolding = held.length > 0 && held.length < MOST_HELD_LINES;
@@ -84,7 +84,7 @@ function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   const parts = text.split('\n');
   const last = parts.pop() ?? '';
   const lines = parts.flatMap(splitFinishedPart);
-  // A CR at the end of the text may be the first half of CRLF.
+  // A CR at the end of the text may be the first half of a CRLF whose LF has not arrived yet.
   const isHeldBack = last.endsWith('\r');
   const returns = (isHeldBack ? last.slice(0, -1) : last).split('\r');
   const rest = `${returns.pop() ?? ''}${isHeldBack ? '\r' : ''}`;
@@ -92,7 +92,7 @@ function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   return { lines, rest };
 }
 
-/** Splits text that was followed by LF. A CR inside the text also ends a line. */
+/** Splits the text before an LF. A CR inside this text also ends a line. */
 function splitFinishedPart(part: string): TextLine[] {
   if (!part.includes('\r')) return [{ text: part, end: '\n' }];
   const isCrLf = part.endsWith('\r');

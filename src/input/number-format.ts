@@ -3,11 +3,13 @@
 
 /** How to read a number in a cell. */
 export type NumberReading =
-  /** The stored number is the value. The format only rounds or groups it, or adds a unit. */
+  /**
+   * The stored number is the value. The format only rounds it, groups its digits, or adds a unit.
+   */
   | { readonly kind: 'number' }
   /**
-   * Read the digits that Excel shows: an integer with leading zeros or literal text, as in `00000`
-   * or `"AB-"0000`.
+   * The value is the text that Excel shows: an integer with leading zeros or with literal text, as
+   * in `00000` or `"AB-"0000`.
    */
   | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
   | { readonly kind: 'date'; readonly hasClock: boolean }
@@ -95,7 +97,7 @@ const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [49, '@'],
 ]);
 
-/** Identifiers below this belong to built-in formats, which a file may redefine. */
+/** Identifiers below this number belong to built-in formats. A file may redefine these formats. */
 const FIRST_CUSTOM_ID = 164;
 
 /**
@@ -124,7 +126,7 @@ export function parseNumberFormat(code: string): NumberFormat {
   };
 }
 
-/** Adds the format code to the reason, if the cell is refused because Excel changes the number. */
+/** If the cell is refused because Excel changes the number, adds the format code to the reason. */
 function withCode(reading: NumberReading, code: string): NumberReading {
   if (reading.kind !== 'refused' || reading.reason !== CHANGED) return reading;
   return { kind: 'refused', reason: `${CHANGED}: ${code}` };
@@ -177,7 +179,7 @@ function readSection(tokens: readonly Token[], value: number, addsSign: boolean)
 
 /**
  * Reads a section with a decimal point, a comma, a percent sign, an exponent or a fraction. Refuses
- * it when Excel shows leading zeros (`000.00`), or text that belongs to the value (`"V"0.0`).
+ * it when Excel shows leading zeros (`000.00`), or text that is a part of the value (`"V"0.0`).
  */
 function readDecimalSection(tokens: readonly Token[], value: number): NumberReading {
   const end = tokens.findIndex(({ kind }) => ['point', 'exponent', 'slash'].includes(kind));
@@ -186,8 +188,8 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
     .filter(({ kind }) => kind === 'digit');
   const places = shownPlaces(integer);
   const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
-  // With an exponent or a fraction, the value does not determine the number of integer digits, so 0
-  // is used.
+  // When a format has an exponent or a fraction, the number of integer digits does not follow from
+  // the value. 0 is used instead.
   const shown = has('exponent') || has('slash') ? 0 : value * (has('percent') ? 100 : 1);
   if (places > 1 && integerDigits(shown) < places) return refusedAsChanged();
   // A literal text such as the `16` in the fraction `# ?/16` is part of the number.
@@ -196,8 +198,8 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
 }
 
 /**
- * Returns the minimum number of digits that Excel shows: the number of places from the format's
- * first `0` to its end.
+ * Returns the minimum number of digits that Excel shows. This is the number of digit places from
+ * the first `0` of the format to the end of the format.
  */
 function shownPlaces(digits: readonly Token[]): number {
   const firstZero = digits.findIndex(({ text }) => text === '0');
@@ -221,8 +223,8 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
 }
 
 /**
- * Refuses a number whose format puts letters in front, because the letters make it an identifier
- * (`"AB-"0`). Accepts a unit after the number.
+ * Refuses a number whose format puts letters before the digits, as in `"AB-"0`. With such letters,
+ * the cell shows an identifier and not a number. Accepts a unit after the number.
  */
 function readAffixes(tokens: readonly Token[]): NumberReading {
   const last = tokens.findLastIndex(isNumberToken);
@@ -265,7 +267,7 @@ function isCurrency(prefix: string): boolean {
 
 /**
  * Whether literal text between the digits changes the number that Excel shows. A thousands
- * separator does not: `# ##0`, `#'##0`.
+ * separator, as in `# ##0` or `#'##0`, does not change the number.
  */
 function changesDigits(tokens: readonly Token[]): boolean {
   return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
@@ -289,8 +291,8 @@ function isScaled(tokens: readonly Token[]): boolean {
 }
 
 /**
- * Returns how a date or time format is read. The letter `m` stands for minutes after hours or
- * before seconds, and otherwise for months.
+ * Returns how a date or time format is read. After hours or before seconds, the letter `m` stands
+ * for minutes. Elsewhere, it stands for months.
  */
 function readDateSection(tokens: readonly Token[]): NumberReading {
   const units = tokens.filter(({ kind }) => ['date', 'clock', 'month-or-minute'].includes(kind));
@@ -312,8 +314,8 @@ function readDateSection(tokens: readonly Token[]): NumberReading {
 }
 
 /**
- * Returns why Excel changes the text of a text cell. The fourth section, or a section with `@`,
- * formats text.
+ * Returns why Excel changes the text of a text cell. Only the fourth section of the format, or a
+ * section with `@`, applies to text.
  */
 function textProblemOf(sections: readonly (readonly Token[])[]): string | undefined {
   const section =
@@ -382,8 +384,8 @@ function readToken(code: string, at: number): ReadToken {
   if (character === '\\') {
     return { token: { kind: 'literal', text: code[at + 1] ?? '' }, end: at + 2 };
   }
-  // `_` with a character adds a space of its width, and `*` with a character fills the cell with
-  // it.
+  // `_` is followed by a character and adds a space as wide as that character. `*` is also followed
+  // by a character and fills the cell with that character.
   if (character === '_' || character === '*')
     return { token: { kind: 'padding', text: '' }, end: at + 2 };
   if (character === '[') return readBracket(code, at);

@@ -20,7 +20,7 @@ export interface InputSource {
   sheet?: string | undefined;
   /** Whether a workbook's hidden rows are read or skipped. By default, hidden rows are an error. */
   hiddenRows?: 'take' | 'skip' | undefined;
-  /** Maps each heading in `--map`, in lower case, to its field. */
+  /** Maps the headings from `--map`, in lower case, to fields. */
   headings?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -29,7 +29,10 @@ export interface InputContext extends InputOptions {
   notice(text: string): Promise<void>;
 }
 
-/** The maximum size of a workbook file. It is compressed, so its contents can be much larger. */
+/**
+ * The maximum size of a workbook file. A workbook is compressed, so its contents can be much larger
+ * than the file.
+ */
 const WORKBOOK_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** Returns the name of an input for messages. */
@@ -70,8 +73,8 @@ export async function* readInputRows(
   }
   refuseWorkbookFlags(source, name);
   const { pieces, hasByteOrderMark } = await decodeText(rest(), name, source.encoding);
-  // Text files from Excel have a byte order mark, or need `--encoding` because they use the
-  // system's encoding.
+  // Text files from Excel have a byte order mark, or they use the encoding of the system. Files in
+  // the system's encoding need `--encoding`.
   const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
   yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
 }

@@ -39,14 +39,15 @@ export class RichText {
 }
 
 /**
- * V8 copies a substring of at most this length. A longer substring would keep the whole XML text in
- * memory.
+ * V8 copies a substring of at most this length. A longer substring refers to the whole XML text and
+ * keeps it in memory.
  */
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Returns a copy of a string. Without a copy, V8 would keep the whole chunk of XML in memory.
- * Converting the text to UTF-8 and back is exact, because XML cannot contain lone surrogates.
+ * Returns a copy of a string. A substring without a copy would make V8 keep the whole chunk of XML
+ * in memory. The copy is made by converting to UTF-8 and back. This is exact, because XML cannot
+ * contain lone surrogates.
  */
 export function detach(text: string): string {
   return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();

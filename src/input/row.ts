@@ -7,8 +7,8 @@ export type RowFields = { [field: string]: unknown };
  * One row of an input.
  *
  * - `cells` comes from CSV or a workbook. Each field is a string, or null for an empty cell. A file
- *   with semicolons uses a decimal comma. `hasGuards` says that Excel or `--excel` wrote the file.
- *   Then the text `'-1` can mean `-1`.
+ *   with semicolons uses a decimal comma. `hasGuards` means that Excel or `--excel` wrote the file,
+ *   so the text `'-1` can mean `-1`.
  * - `object` comes from JSON, JSON lines, YAML or GeoJSON. Values keep their types, and numbers
  *   keep their digits (`readExact`).
  * - `text` is a line of plain text, such as a UUID.
@@ -45,7 +45,10 @@ export function describePlace({ unit, number }: RowPlace): string {
   return `${unit} ${number}`;
 }
 
-/** Thrown when an input cannot be read. The message describes the problem; `place` is the row. */
+/**
+ * Thrown when an input cannot be read. The message describes the problem, and `place` is the row in
+ * which it occurred.
+ */
 export class UnreadableInput extends Error {
   readonly place: RowPlace;
 

@@ -1,6 +1,6 @@
 // Finds the bicycles of rows that contain a name, serial number or bleid instead of a UUID. Finds
-// all of them before anything is sent, in an up-to-date mirror or in the service's list. The list
-// is read once.
+// all these bicycles before any change is sent. Searches an up-to-date mirror or the service's
+// list. The list is read only once.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -30,7 +30,7 @@ export interface NamedRow {
   names: readonly Name[];
 }
 
-/** An error lists at most this many rows. */
+/** The maximum number of rows that an error lists. */
 const MOST_LISTED = 20;
 
 /** Returns the names by which a row identifies its bicycle, most reliable first. */
@@ -77,8 +77,8 @@ function keysOfName(field: string, name: unknown): Set<string> {
 }
 
 /**
- * Finds the bicycle for each row. Returns the UUID of each row, and a message for each row that
- * matches no bicycle or several.
+ * Finds the bicycle for each row. Returns a UUID for each row that matches one bicycle. Returns a
+ * message for each row that matches no bicycle or several bicycles.
  */
 async function findAmong(
   bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
@@ -159,8 +159,8 @@ async function* listed(context: Context): AsyncGenerator<readonly Bicycle[], voi
 }
 
 /**
- * Returns the UUID of each row. Throws a FleetError of kind `usage` that lists the rows that match
- * no bicycle or several.
+ * Returns the UUID of each row. Throws a FleetError of kind `usage` that lists the rows which match
+ * no bicycle or several bicycles.
  */
 export async function findNamedRows(
   context: Context,

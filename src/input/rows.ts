@@ -18,8 +18,9 @@ import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
 export interface RowOptions {
   /**
-   * Returns whether the first line is a header with these names (in lower case). When it returns
-   * false, each line is read as text. Throws UnreadableInput for an unusable header.
+   * Returns whether the first line is a header. It receives the cells of the line in lower case. If
+   * it returns false, each line is read as plain text. Throws UnreadableInput for an unusable
+   * header.
    */
   isHeader(names: readonly string[], place: RowPlace): boolean;
   /** Whether lines that begin with `#` are ignored. */
@@ -27,15 +28,15 @@ export interface RowOptions {
   /** The fields from `--map` by heading. The headings are in lower case. */
   headings?: ReadonlyMap<string, string> | undefined;
   /**
-   * Whether Excel or `--excel` wrote the file. Then the apostrophe in a cell such as `'-1` only
-   * prevents a formula, and the value is `-1`.
+   * Whether Excel or `--excel` wrote the file. In such a file, an apostrophe at the start of a cell
+   * only prevents a formula. For example, the value of `'-1` is `-1`.
    */
   isFromExcel?: boolean;
 }
 
 /**
- * The maximum length of a value that spans several lines. The value is kept in memory until its end
- * is read.
+ * The maximum length of a value that spans several lines. The limit is needed because the value is
+ * kept in memory until its end is read.
  */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
@@ -43,7 +44,7 @@ interface Line extends TextLine {
   place: RowPlace;
 }
 
-/** Reads lines sequentially. Lines can be put back to be read again. */
+/** Reads lines sequentially. The caller can put lines back and read them again. */
 interface LineReader {
   next(): Promise<Line | undefined>;
   putBack(lines: readonly Line[]): void;
@@ -213,8 +214,8 @@ async function* readCsv(
 }
 
 /**
- * Throws for a header with line breaks and without rows. This header probably contains the rows,
- * because of wrong quotes or line endings.
+ * Throws for a header that contains line breaks and has no rows below it. In such a file, wrong
+ * quotes or line endings have probably made the rows a part of the header.
  */
 function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
   if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
@@ -224,7 +225,7 @@ function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): voi
   );
 }
 
-/** Whether a row has a cell that is not empty. Rows without such a cell are ignored. */
+/** Whether a row has a cell that is not empty. Other rows are ignored. */
 function hasValue(fields: { [column: string]: string | null }): boolean {
   return Object.values(fields).some((cell) => cell !== null && cell.trim() !== '');
 }
@@ -262,7 +263,7 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
-/** The lines of an array are joined in batches of this many lines. */
+/** The lines of a JSON array are joined after every batch of this many lines. */
 const LINES_AT_ONCE = 4096;
 
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
@@ -276,8 +277,8 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
     place ??= line.place;
     batch.push(line.text, line.end);
     if (batch.length >= LINES_AT_ONCE) {
-      // Joins the lines from time to time, because one long string needs less memory than many
-      // lines.
+      // The lines are joined from time to time, because one long string needs less memory than many
+      // short strings.
       parts.push(batch.join(''));
       batch = [];
     }
@@ -330,11 +331,11 @@ const SHOWN_RANGES = 10;
 /**
  * Throws UnreadableInput when merged cells hide values: a cell that fleet reads is in a merged
  * range and is not its first cell. Excel shows the value of the first cell for the whole range, but
- * the other cells are stored empty.
+ * the file stores the other cells as empty.
  */
 function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
   if (ranges.length === 0) return;
-  // Element n is the number of columns that fleet reads, out of the first n columns.
+  // Element n is a count: how many of the first n columns fleet reads.
   const counts = [0];
   for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
   const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;

@@ -267,15 +267,16 @@ class SheetReader implements SheetRows {
   /** Returns the text of a cell, or undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    // Some programs write the text into a different element than the cell's type requires.
+    // Some programs write a cell's text into a different element than the one that the cell's type
+    // requires.
     const inline = cell.richText?.take() ?? '';
     if (inline !== '' && cell.value !== '' && cell.value !== inline)
       return { problem: 'it has two values' };
     if (inline === '' && cell.hasOtherText) return { problem: 'it has a text in an unknown place' };
     const isInline = cell.type === 'inlineStr' || inline !== '';
     const isEmpty = cell.value === '' && !isInline;
-    // The text of a calculated formula may be empty. An empty number means that the formula was
-    // never calculated.
+    // The value of a calculated formula may be an empty text. If the value should be a number and
+    // is empty, the formula was never calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;

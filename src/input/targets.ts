@@ -1,5 +1,5 @@
-// Reads the bicycles or alerts that an input lists. Reads and checks the whole input before
-// anything is sent.
+// Reads the bicycles or alerts that an input lists. Reads and checks the whole input before any
+// request is sent.
 
 import { otherResource, wholeUuid } from '../api/links.js';
 import type { Context } from '../context.js';
@@ -16,8 +16,8 @@ import {
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /**
- * The maximum number of rows. Every fleet has fewer bicycles. The limit also stops an endless
- * input.
+ * The maximum number of rows in an input. Every fleet has fewer bicycles than this. The limit also
+ * stops an endless input.
  */
 const MOST_TARGETS = 1_000_000;
 
@@ -50,8 +50,8 @@ export type Naming = 'all' | 'first' | 'none';
 
 /**
  * Yields the rows of an input with their UUIDs. Looks up all rows without a UUID together at the
- * end. Throws a FleetError of kind `usage` with the row number, and the signal's reason when the
- * signal is aborted.
+ * end. Throws a FleetError of kind `usage` with the row number for an invalid row. Throws the
+ * signal's reason when the signal is aborted.
  */
 export async function* readTargets(
   context: Context,
@@ -80,9 +80,9 @@ export async function* readTargets(
 }
 
 /**
- * Returns a function that decides whether a line is a header. A header has a column that identifies
- * the bicycle. The function throws for a line that has several column names but no column that
- * identifies a bicycle.
+ * Returns a function that decides whether a line is a header. A line is a header when one of its
+ * columns identifies the bicycle. The function throws when the line contains several column names,
+ * but no column that identifies the bicycle.
  */
 function headerCheck(naming: Naming) {
   const namingColumns: readonly string[] =

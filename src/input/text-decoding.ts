@@ -27,9 +27,9 @@ export function isEncoding(name: string): boolean {
 }
 
 /**
- * Decodes a file. The encoding comes from the byte order mark, then from `encoding`, and defaults
- * to UTF-8. Throws a FleetError of kind `usage` for bytes that are invalid in the encoding.
- * `source` is the file's name in the error.
+ * Decodes a file. The byte order mark determines the encoding. Without one, `encoding` determines
+ * it. The default is UTF-8. Throws a FleetError of kind `usage` for bytes that are invalid in the
+ * encoding. `source` is the file's name in the error.
  */
 export async function decodeText(
   chunks: AsyncIterable<Uint8Array>,
@@ -48,8 +48,8 @@ export async function decodeText(
 }
 
 /**
- * Throws for UTF-16 without a byte order mark. In UTF-16 text, every second byte is NUL for common
- * letters.
+ * Throws for UTF-16 without a byte order mark. Such text is recognised by its NUL bytes: for common
+ * letters, every second byte of UTF-16 is NUL.
  */
 function refuseUtf16([first, second]: Uint8Array, source: string): void {
   const isLittleEndian = first !== 0 && second === 0;

@@ -12,8 +12,8 @@ export class WorkbookLimitError extends Error {
 
 const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
 /**
- * Memory sizes, measured with Node 20: the array of a row, one element of the array, and a string
- * without its characters.
+ * Memory sizes in bytes, measured with Node 20: the array of a row, one element of this array, and
+ * a string without its characters.
  */
 export const ROW_BYTES = 96;
 export const CELL_BYTES = 8;

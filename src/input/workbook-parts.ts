@@ -5,7 +5,8 @@ import type { DateSystem } from './cell-value.js';
 import { readXml, type XmlElement } from './xml.js';
 
 /**
- * Thrown when a zip archive is not an .xlsx workbook, or when it refers to parts that are missing.
+ * Thrown when a zip archive is not an .xlsx workbook. Also thrown for a workbook that refers to
+ * missing parts.
  */
 export class PackageError extends Error {}
 

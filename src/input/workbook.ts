@@ -19,7 +19,7 @@ import {
 export interface WorkbookOptions {
   /** The name of the sheet; the first visible sheet by default. */
   sheet?: string | undefined;
-  /** Whether hidden rows are read or skipped. By default, hidden rows are an error. */
+  /** Whether hidden rows are read or skipped. When this is not set, a hidden row is an error. */
   hiddenRows?: 'take' | 'skip' | undefined;
   signal: AbortSignal;
 }
@@ -45,16 +45,14 @@ const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
 const SHOWN_SHEETS = 50;
 const UNREADABLE_HINT = 'open it in a spreadsheet program and save it as .xlsx or as CSV';
 
-/**
- * Whether the bytes begin with the signature of a zip archive. Every .xlsx file is a zip archive.
- */
+/** Whether the bytes begin with the signature of a zip archive, which every .xlsx file is. */
 export function isZip(chunk: Uint8Array): boolean {
   return startsWith(chunk, [0x50, 0x4b, 0x03, 0x04]) || startsWith(chunk, [0x50, 0x4b, 0x05, 0x06]);
 }
 
 /**
- * Whether the bytes begin with the signature of an old .xls file, which password-protected
- * workbooks also have.
+ * Whether the bytes begin with the signature of an old .xls file. Password-protected .xlsx
+ * workbooks begin with the same signature.
  */
 export function isOldExcel(chunk: Uint8Array): boolean {
   return startsWith(chunk, [0xd0, 0xcf, 0x11, 0xe0]);

@@ -1,6 +1,9 @@
 // Parses one XML part of a workbook as a stream of elements and text, with size limits.
 
-/** Thrown when XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
+/**
+ * Thrown when XML is not well-formed, or exceeds a limit. The limits are far above the needs of
+ * spreadsheet programs.
+ */
 export class XmlError extends Error {}
 
 /** The maximum nesting depth of elements. The parts of a workbook are less deeply nested. */
@@ -20,8 +23,8 @@ export interface XmlElement {
   /** The attributes by name. The names keep their prefixes. */
   readonly attributes: Readonly<Record<string, string>>;
   /**
-   * Whether leading and trailing white space in the element's text is kept. The `xml:space`
-   * attribute of the element or of an outer element determines this.
+   * Whether leading and trailing white space in the element's text is kept. This depends on the
+   * `xml:space` attribute of the element, or of the nearest outer element that has one.
    */
   readonly keepsSpace: boolean;
 }

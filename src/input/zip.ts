@@ -46,7 +46,9 @@ export interface ZipEntry {
   readonly headerOffset: number;
 }
 
-/** The number of bytes that may still be unpacked from an archive, for all its entries together. */
+/**
+ * The number of bytes that may still be unpacked from an archive. All entries share this number.
+ */
 export interface UnpackLimit {
   remainingBytes: number;
 }
@@ -145,7 +147,10 @@ function readDirectoryEntry(
 
 type Sizes = [unpackedBytes: number, packedBytes: number, headerOffset: number];
 
-/** Replaces each size of 0xFFFFFFFF with the next 64-bit number in the zip64 extra field. */
+/**
+ * Replaces each size that is 0xFFFFFFFF. Its real value is the next 64-bit number in the zip64
+ * extra field.
+ */
 function readZip64Sizes(extra: Buffer, sizes: Sizes): Sizes {
   if (!sizes.includes(IN_ZIP64_32_BITS)) return sizes;
   let fieldStart = 0;
@@ -171,9 +176,9 @@ function replaceWithZip64(field: Buffer, sizes: Sizes): Sizes {
 }
 
 /**
- * Yields the unpacked bytes of an entry in chunks of at most 64 KB. Other work can run between the
- * chunks. Throws a ZipError for a damaged entry, an UnpackLimitError above the size limit, and the
- * signal's reason when the signal is aborted.
+ * Yields the unpacked bytes of an entry in chunks of at most 64 KB, so that other work can run
+ * between the chunks. Throws a ZipError for a damaged entry, an UnpackLimitError above the size
+ * limit, and the signal's reason when the signal is aborted.
  */
 export async function* unpackEntry(
   bytes: Buffer,
@@ -193,8 +198,8 @@ export async function* unpackEntry(
       yield chunk;
     }
   } catch (error) {
-    // zlib errors have codes such as Z_DATA_ERROR. Other errors come from the consumer and are
-    // passed on.
+    // zlib errors have codes such as Z_DATA_ERROR. Errors with other codes come from the code that
+    // reads the chunks, and are rethrown.
     if (!isZlibError(error)) throw error;
     throw new ZipError(`${entry.name} is damaged (${error.message})`);
   }

@@ -6,8 +6,8 @@ const WRITTEN = Symbol('number as written');
 const SOURCE = Symbol('spelling that JSON does not have');
 
 /**
- * A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`,
- * `1e400`.
+ * A number that a double cannot reproduce exactly as it was written. Examples: a number with 20
+ * digits, a number with 25 decimals, `1.50` and `1e400`.
  */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
@@ -18,8 +18,8 @@ export interface ExactNumber {
 /**
  * Matches numbers that a double may not reproduce: with 16 or more characters, with a decimal part
  * that ends in zero, with an exponent, less than a millionth, or minus zero. It matches whole
- * tokens, so `AXA:99ED657D…` does not match. A match inside a string does no harm, because the text
- * is then read exactly.
+ * tokens, so `AXA:99ED657D…` does not match. A match inside a string is harmless: it only causes
+ * the text to be read by the exact parser.
  */
 const SUSPICIOUS =
   /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)(?=[\s,\]}]|$)/g;
@@ -79,7 +79,7 @@ function put(container: Container, key: string | undefined, value: unknown): voi
     });
 }
 
-/** Reads a valid JSON string. A string without escapes does not need the parser. */
+/** Reads a valid JSON string. If the string has no escapes, the parser is not needed. */
 function readString(token: string): string {
   return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
 }
@@ -101,7 +101,7 @@ export class RepeatedKeyError extends Error {
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
  * not limited here; `parseJson` limits it. When a key is repeated, its last value is used. With
- * `refusesRepeatedKeys`, a RepeatedKeyError is thrown instead.
+ * `refusesRepeatedKeys`, a repeated key throws a RepeatedKeyError instead.
  */
 export function readExact(json: string, refusesRepeatedKeys = false): unknown {
   const root: unknown[] = [];
@@ -133,8 +133,8 @@ export function readExact(json: string, refusesRepeatedKeys = false): unknown {
  * Returns the value of a row. Numbers that a double cannot reproduce become ExactNumber values.
  */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
-  // The result may contain exact numbers where the type says `number`. Callers check the type of
-  // each field, so this is safe.
+  // The result may contain exact numbers in places where the type says `number`. This is safe,
+  // because callers check the type of each field.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;
 }
 
@@ -144,8 +144,8 @@ export function writeJson(value: unknown): string {
   const written = writtenNumber(value);
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
-  // Fast path: exact numbers are objects. If no value of this object is an object, it contains no
-  // exact number, and JSON.stringify is sufficient.
+  // This is a fast path. Exact numbers are objects. If none of the values is an object, none of
+  // them is an exact number, and JSON.stringify is sufficient.
   if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object'))
     return JSON.stringify(value);
   return `{${Object.entries(value)

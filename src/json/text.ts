@@ -85,17 +85,17 @@ function countUpTo(text: string, character: string, most: number): number {
 }
 
 /**
- * Returns the limit that the text exceeds: the bracket depth, or the number of values including
- * keys. Returns undefined when the text is within both limits. The text can be invalid. Runs in
- * linear time.
+ * Returns the limit that the text exceeds: the maximum bracket depth, or the maximum number of
+ * values including keys. Returns undefined when the text is within both limits. The text can be
+ * invalid JSON. Runs in linear time.
  */
 export function findExcess(
   text: string,
   levels: number,
   values: number,
 ): 'depth' | 'values' | undefined {
-  // Fast path: most inputs have fewer brackets than the maximum depth, and fewer characters than
-  // the maximum number of values.
+  // Fast path for most inputs. The text has too few brackets to exceed the maximum depth, and too
+  // few characters to exceed the maximum number of values.
   if (
     text.length <= values &&
     countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels
@@ -125,7 +125,10 @@ export function* readTokens(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** Whether invalid text ends before its brackets are closed. Also true for empty text. */
+/**
+ * Whether invalid text is incomplete: it ends before all its brackets are closed. Also true for
+ * empty text.
+ */
 export function breaksOff(text: string): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
@@ -139,8 +142,9 @@ export function breaksOff(text: string): boolean {
 
 /**
  * Splits the array that opens at `at`. Returns the unchanged text of each element and the index
- * after the array. Returns undefined when two elements are not separated by one comma, and when the
- * text ends too early. The elements need not be valid JSON. Stops after more than `most` elements.
+ * after the array. Returns undefined when two elements are not separated by exactly one comma, or
+ * when the text ends before the array does. The elements need not be valid JSON. Stops after more
+ * than `most` elements.
  */
 export function splitArray(
   text: string,
@@ -171,11 +175,11 @@ export interface SplitArray {
 }
 
 /**
- * Splits the array of a property in the object that opens at `at`, in one pass over the text. Uses
- * the first of the names whose property is an array; when that property is repeated, uses the last
- * occurrence. Returns undefined when no property with these names is an array, and for a broken
- * object. Throws a SyntaxError for a key that is not valid JSON. Stops after more than `most`
- * elements.
+ * Splits the array of a property in the object that opens at `at`, in one pass over the text. Tries
+ * the names in order, and uses the first one whose property is an array. When the object repeats
+ * that property, uses its last occurrence. Returns undefined when no property with these names is
+ * an array, or when the object is broken. Throws a SyntaxError for a key that is not valid JSON.
+ * Stops after more than `most` elements.
  */
 export function splitProperty(
   text: string,

@@ -18,9 +18,9 @@ type Opener = MirrorContext &
   Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
- * Opens the profile's mirror; the caller must close it. Returns undefined with `--no-mirror`, and
- * when the mirror is missing, unreadable or not up to date. If there is no mirror file, no database
- * driver is loaded.
+ * Opens the profile's mirror; the caller must close it. Returns undefined when `--no-mirror` is
+ * set, or when the mirror is missing, unreadable or out of date. Loads the database driver only
+ * when there is a mirror file.
  */
 async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;
@@ -57,8 +57,8 @@ export async function withCurrentMirror<T>(
 }
 
 /**
- * Whether a mirror contains all bicycles that the service would search: those of one organization,
- * or of all organizations in the token.
+ * Whether a mirror contains all bicycles among which the service would search. These are the
+ * bicycles of one organization, or of all organizations in the token.
  */
 export async function holdsAll(
   { organizations }: Mirror,
@@ -79,8 +79,9 @@ export function mirrorOf(client: Client): Mirror | undefined {
 
 /**
  * Reads all bicycles of the organizations from an up-to-date mirror, least recently modified first.
- * Also returns when they were read, on the monotonic clock. Returns undefined when no such mirror
- * contains all these organizations, or when there are more than `most` bicycles.
+ * Also returns the time at which the bicycles were read, on the monotonic clock. Returns undefined
+ * when no such mirror contains all these organizations, or when there are more than `most`
+ * bicycles.
  */
 export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
@@ -104,15 +105,15 @@ export function rememberFleet(context: Context, organizations: readonly string[]
 export type States = ReturnType<typeof openStates>;
 
 /**
- * Reads single bicycles from an up-to-date mirror. Opens the mirror for the first bicycle, and
- * checks each time that it is still up to date.
+ * Reads single bicycles from an up-to-date mirror. Opens the mirror when the first bicycle is read.
+ * For each bicycle, checks that the mirror is still up to date.
  */
 export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;
   return {
     /**
-     * Returns a bicycle as JSON text, or undefined when the mirror does not contain it or may be
-     * outdated.
+     * Returns a bicycle as JSON text. Returns undefined when the mirror does not contain the
+     * bicycle or may be out of date.
      */
     async of(uuid: string): Promise<string | undefined> {
       opening ??= openCurrentMirror(context);

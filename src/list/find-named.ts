@@ -75,7 +75,7 @@ async function readAllNames(
   return names;
 }
 
-/** How long a heading waits for the names of organizations. */
+/** The maximum time for which a heading waits for the names of organizations. */
 const NAME_LIMIT_MS = 1_000;
 
 /**
@@ -116,9 +116,9 @@ export async function uuidOfNamed(
 }
 
 /**
- * Caches the names that a command has read, so that each list of names is read once. Several parts
- * of a command need the organization in the settings, and the rows of a file may contain many
- * names.
+ * Caches the names that a command has read, so that each list of names is read once. Without the
+ * cache, each part of a command that needs the organization would read the list again. So would
+ * each name in the rows of a file.
  */
 const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 
@@ -139,7 +139,7 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
 
 /**
  * Returns the UUID of the resource with this name. Ignores case when no name matches exactly.
- * Throws a FleetError that lists other names unless exactly one resource matches.
+ * Throws a FleetError when no resource or several resources match. The error lists other names.
  */
 export function pickByName(
   { one, many }: NamedKind,

@@ -31,8 +31,9 @@ export type QueryParameter = readonly [name: string, value: string];
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
 /**
- * Returns a flag parser. The parser converts a UUID, or a link to this kind of resource, to a
- * lower-case UUID. It returns any other value unchanged, as a name to look up later.
+ * Returns a flag parser. The parser converts a UUID to lower case. It converts a link to this kind
+ * of resource to the lower-case UUID of the resource. It returns any other value unchanged, as a
+ * name to look up later.
  */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
@@ -67,7 +68,8 @@ export function readCondition(
 }
 
 /**
- * Returns completions for a condition: `FIELD=`, and the known values of the field after the `=`.
+ * Returns completions for a condition. Before the `=` they are field names, as in `FIELD=`. After
+ * the `=` they are the known values of the field.
  */
 function offerConditions(
   typed: string,

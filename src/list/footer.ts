@@ -11,8 +11,8 @@ export function startTally() {
   return {
     pages: 0,
     /**
-     * `read` is the number of distinct items that were received. `repeated` is the number of items
-     * that the pages contained a second time.
+     * `read` is the number of distinct items that were received. `repeated` is the number of
+     * duplicates on the pages.
      */
     ...{ read: 0, repeated: 0 },
     /**
@@ -54,8 +54,8 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all'
 }
 
 /**
- * Returns the closing lines: first any problems with reading the list, then the number of shown
- * items and how to see more.
+ * Returns the closing lines. The first lines describe problems with reading the list. The others
+ * state the number of shown items and how to see more.
  */
 export function closingLines(
   tally: Tally,
@@ -117,8 +117,8 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // If fleet itself filters, the remaining pages may contain no match, so "there are more" is
-  // omitted.
+  // When fleet itself filters the items, the remaining pages may contain no matching item. The line
+  // "there are more" is therefore omitted.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;

@@ -27,8 +27,8 @@ export interface Listed {
 export interface ListPlan<T> {
   shape: Shape<T>;
   /**
-   * The requests, including the service's filters. Several requests form one list. They have the
-   * same ordering and no item in common.
+   * The requests, including the filters that the service applies. The results of several requests
+   * form one list. The requests have the same ordering, and no item is in two results.
    */
   requests: readonly HttpRequest[];
   /** A line to print after a single page when there are more pages. */
@@ -42,8 +42,8 @@ export interface ListPlan<T> {
   /** Whether to keep an item; checked before `--where`. By default all items are kept. */
   keep?(item: Item<T>): boolean;
   /**
-   * Returns the distance of an item in metres. If set, all items are read, and the nearest ones are
-   * shown first. By default, the items keep the service's order.
+   * Returns the distance of an item in metres. If this function is set, all items are read and the
+   * nearest items are shown first. By default, the items keep the service's order.
    */
   distance?(item: Item<T>): number;
   /** The output format. It overrides the settings. */
@@ -51,9 +51,9 @@ export interface ListPlan<T> {
 }
 
 /**
- * Prints a list, or the number of its items with `--count`. Throws a page's error when retries
- * cannot read the page, and a FleetError of kind `partial` when fewer items arrived than the
- * service counts.
+ * Prints a list, or the number of its items with `--count`. If a page cannot be read even after
+ * retries, throws the error of the page. If fewer items arrived than the service counts, throws a
+ * FleetError of kind `partial`.
  */
 export async function printList<T extends Listed>(
   context: Context,
@@ -86,9 +86,9 @@ function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boole
 }
 
 /**
- * Passes all items of a list to `take`, for results that need the whole list. Throws like
- * `printList`. When items are missing, returns the error instead of throwing it, so that the result
- * can be printed first.
+ * Passes all items of a list to `take`, for results that need the whole list. Throws the same
+ * errors as `printList`, except when items are missing. It then returns the error, so that the
+ * caller can print the result first.
  */
 export async function readList<T extends Listed>(
   context: Context,
@@ -107,8 +107,8 @@ export async function readList<T extends Listed>(
 }
 
 /**
- * Reads and shows a list. Shows each page when it arrives, or the nearest items after all have
- * arrived.
+ * Reads and shows a list. Each page is shown when it arrives. When the nearest items are wanted,
+ * all items are read first.
  */
 async function showList<T extends Listed>(
   context: Context,
@@ -136,7 +136,8 @@ async function showList<T extends Listed>(
   };
   let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
-  // This is a separate function, so that its variables can be freed before the next page is read.
+  // This is a separate function, so that the variables of one page can be freed before the next
+  // page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
     if (checked === 0 && items.length > 0 && plan.resource !== undefined) {
@@ -150,8 +151,8 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // If items are filtered or sorted by distance, more items than the wanted number are needed. In
-    // this case, the number of requested items is unlimited.
+    // If items are filtered or sorted by distance, fleet must read more items than it shows. The
+    // number of requested items is then unlimited.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -160,7 +161,7 @@ async function showList<T extends Listed>(
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    // The service's total does not apply when fleet itself has removed items.
+    // The service's total is wrong for the result when fleet itself has removed items.
     const isFiltered = options.where !== undefined || tally.kept < checked;
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
@@ -218,8 +219,8 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
 }
 
 /**
- * Returns the service's total over all requests. Returns undefined when the service sends no total;
- * the items must then be counted.
+ * Returns the service's total over all requests. Returns undefined when the service sends no total.
+ * In that case, the items must be counted.
  */
 async function readTotal(
   context: Context,

@@ -13,8 +13,8 @@ import { readItems } from './read-until-complete.js';
 
 interface Reading<T> {
   /**
-   * Requests for lists without common items, such as the lists for both sides of the date line. All
-   * requests have the same ordering.
+   * Requests for lists that have no items in common, for example one list for each side of the date
+   * line. All requests have the same ordering.
    */
   requests: readonly HttpRequest[];
   shape: Shape<T>;
@@ -23,13 +23,13 @@ interface Reading<T> {
 interface Extent {
   /** The number of items to show; undefined for one page. */
   wanted: number | undefined;
-  /** The number of items to request. Undefined when items are filtered later. */
+  /** The number of items to request. Undefined when fleet itself filters the items afterwards. */
   limit: number | undefined;
 }
 
 /**
- * Yields the items of all lists in batches, and updates the tally with the sums over the lists. One
- * page then means one page of each list. Throws like `readItems`.
+ * Yields the items of all lists in batches. Updates the tally with the sums over all lists. "One
+ * page" then means one page of each list. Throws the same errors as `readItems`.
  */
 export async function* readMerged<T extends { uuid?: unknown }>(
   context: Context,
@@ -128,7 +128,8 @@ function openSource<T extends { uuid?: unknown }>(
         try {
           await readOn();
         } catch (thrown) {
-          // This list may be shorter than the other lists, so the missing page is not an error yet.
+          // Another list may still have the requested page, so its absence from this list is not an
+          // error yet.
           if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found' || !isLaterPage)
             throw thrown;
           notFound = thrown;

@@ -10,7 +10,10 @@ export const TO = [
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
 ] as const;
 
-/** The flag that reads from the mirror. Commands with this flag also have the flag `TO`. */
+/**
+ * The flag that makes a command read from the mirror. Commands with this flag also have the flag
+ * `TO`.
+ */
 export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
 
 /** Parses `--to`. A relative path is relative to the current directory. Throws a usage error. */

@@ -79,8 +79,8 @@ export async function runOffline(
     );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
-    // A command that reads only alerts fails without them. Bicycle counts and cards also show
-    // alerts, but can be printed without them.
+    // A command that reads only alerts fails when the mirror has no alerts. Counts and cards of
+    // bicycles also show alerts, but can be printed without them.
     const isOfAlerts =
       client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;

@@ -1,5 +1,5 @@
-// Chooses the organization of a command: from a flag, from the settings, or the only one that
-// exists.
+// Chooses the organization of a command. It comes from a flag or from the settings, or it is the
+// only organization that exists.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
@@ -33,8 +33,8 @@ export async function scopeOf(
 }
 
 /**
- * Returns the only organization that `requireOrganizations` finds. Throws a FleetError of kind
- * `usage` that lists them when there are several.
+ * Returns the only organization that `requireOrganizations` finds. When there are several
+ * organizations, throws a FleetError of kind `usage` that lists them.
  */
 export async function requireOrganization(
   context: Context,
@@ -47,10 +47,10 @@ export async function requireOrganization(
 }
 
 /**
- * Returns the organizations from the flags, the settings or the token, or otherwise the only
- * organization on the first page of bicycles. The UUIDs are in lower case and distinct. Prints a
- * notice when fleet found a single organization itself. Throws a FleetError of kind `usage` when
- * there is none, or when the page contains several.
+ * Returns the organizations from the flags, the settings or the token. If these do not name an
+ * organization, returns the only organization on the first page of bicycles and prints a notice.
+ * The UUIDs are in lower case and distinct. Throws a FleetError of kind `usage` when no
+ * organization is found, or when the page contains several.
  */
 export async function requireOrganizations(
   context: Context,

@@ -9,8 +9,8 @@ import { followLinks, openWholeFile } from '../system/whole-file.js';
 
 /**
  * Opens the file from `--file`, or stdout. The caller must call `end` after writing. If the command
- * fails before that, the file is neither created nor changed. Throws a FleetError of kind `output`
- * when the file cannot be written.
+ * fails before it calls `end`, the file is neither created nor changed. Throws a FleetError of kind
+ * `output` when the file cannot be written.
  */
 export async function openTarget(context: Context) {
   const target = await openFile(context, context.flags.file);
@@ -38,8 +38,8 @@ async function openFile(context: Context, file: string | undefined, newMode?: nu
   const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
-  // A write-protected file must not be replaced. The system would allow it, because replacing a
-  // file needs write access only to its folder.
+  // A write-protected file must not be replaced. The system would allow the replacement, because it
+  // needs write access only to the folder of the file.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   if (!isReplaced) {
     const output = await attempt(() => openPipe(context, path));
@@ -59,8 +59,8 @@ async function openFile(context: Context, file: string | undefined, newMode?: nu
 }
 
 /**
- * Opens a pipe or a device for writing. Stops waiting when the signal is aborted or `--timeout`
- * ends.
+ * Opens a pipe or a device for writing. Stops waiting when the signal is aborted, or when the time
+ * of `--timeout` is over.
  */
 async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
   const silenceMs = (await settings()).timeout.value;

@@ -1,4 +1,5 @@
-// Picks the only item that matches a prefix or name. Several matches are an error that lists them.
+// Picks the only item that matches a prefix or name. When there are several matches, throws an
+// error that lists them.
 
 import type { Resource } from '../api/resource.js';
 import { type FleetError, usageError } from '../errors.js';
@@ -27,8 +28,8 @@ const LONGEST_NAME_CHARACTERS = 40;
 const LONGEST_TEXT_CHARACTERS = 200;
 
 /**
- * Returns the only match. Throws a FleetError of kind `usage` that lists several matches, or
- * `missing` when there is none.
+ * Returns the only match. With several matches, throws a FleetError of kind `usage` that lists
+ * them. Without a match, throws `missing`.
  */
 export function pickOne<T extends { [field: string]: unknown }>(
   text: string,
@@ -45,7 +46,7 @@ export function pickOne<T extends { [field: string]: unknown }>(
   );
 }
 
-/** Returns the first items and the number of remaining items on one line. */
+/** Returns one line with the first items and the number of the remaining items. */
 export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
   const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
   if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);

@@ -23,8 +23,8 @@ const FURTHER_PAGES = 5;
  * arrived than the service counts. In the end, `tally.missing` is the number of items that are
  * still missing.
  *
- * Empties each array when the next one is requested. The caller can stop at any time. Throws the
- * client's errors.
+ * When the caller requests the next array, empties the previous one. The caller can stop at any
+ * time. Throws the client's errors.
  */
 export async function* readItems<T extends { uuid?: unknown }>(
   context: Context,
@@ -38,8 +38,8 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // When the request starts at a later page, the service's total does not show how many items are
-  // missing.
+  // When the request starts at a later page, the service's total also counts the earlier pages. It
+  // then does not show how many items are missing.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {
@@ -54,15 +54,15 @@ export async function* readItems<T extends { uuid?: unknown }>(
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // Stores a total that differs from the first one. A later pass does not overwrite it, even
-      // when the service sends the first total again.
+      // Stores a total that differs from the first total. If a later pass gets the first total
+      // again, the stored total is kept.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
-      // Releases the items for garbage collection. The caller's loop keeps a page until the next
-      // page arrives, and a page can be large.
+      // Releases the items for garbage collection. The caller's loop refers to a page until the
+      // next page arrives, and a page can be large.
       page.items.length = 0;
       page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;

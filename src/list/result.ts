@@ -35,7 +35,7 @@ export async function printRows<T>(
 
 /**
  * The maximum number of items, and of their characters, that are rendered at once. Rendering a
- * whole page could need too much memory.
+ * whole page at once could need too much memory.
  */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
@@ -99,8 +99,8 @@ export async function openResult<T>(
 }
 
 /**
- * Opens a result that filters the JSON of `--json` with jq. Collects a list and passes it as one
- * array. Passes one item at a time if the program handles single items, or with `-o jsonl`.
+ * Opens a result that filters the JSON of `--json` with jq. Normally collects a list and passes it
+ * as one array. If the program handles single items, or with `-o jsonl`, passes one item at a time.
  */
 async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<Result<T>> {
   const { flags } = context;

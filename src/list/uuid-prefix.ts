@@ -9,7 +9,10 @@ import type { Listed } from './list.js';
 /** The request for a list, with its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/** Shorter strings are not searched, because they often look like a UUID prefix by accident. */
+/**
+ * Strings shorter than this are not searched as UUID prefixes. Many short words look like a UUID
+ * prefix by accident.
+ */
 const SHORTEST_PREFIX_DIGITS = 4;
 
 /** Matches a UUID prefix: hexadecimal digits, and dashes where a UUID can have them. */
@@ -26,8 +29,8 @@ export function isPrefix(text: string): boolean {
 }
 
 /**
- * Returns the items whose UUID begins with the text, by UUID in lower case. Returns no items when
- * the text is too short.
+ * Maps the lower-case UUIDs that begin with the text to their items. Returns no items when the text
+ * is too short.
  */
 export async function findByPrefix<T extends Listed>(
   client: Client,
@@ -46,8 +49,8 @@ export async function findByPrefix<T extends Listed>(
 
 /**
  * Yields the pages with the items whose UUID begins with the prefix, and some neighbouring pages.
- * The binary search takes about ten requests for a large fleet. Yields all pages if they are not
- * numbered or not in order.
+ * The binary search takes about ten requests for a large fleet. Yields all pages if the pages are
+ * not numbered, or if the items are not ordered by UUID.
  */
 export async function* pagesAround<T extends Listed>(
   client: Client,

@@ -31,9 +31,9 @@ const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_ti
 type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
- * Parses a condition. Ignores spaces around its three parts. Throws a usage error for invalid text,
- * and for two consecutive operators such as `==`, because the second operator could belong to the
- * value.
+ * Parses a condition. Ignores spaces around its three parts. Throws a usage error for invalid text.
+ * Also throws for two consecutive operators such as `==`, because the second one could be a part of
+ * the value.
  */
 export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
   const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
@@ -58,8 +58,8 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
 }
 
 /**
- * Returns a command line that selects the objects with any of several values in a field, for a
- * hint. Returns undefined when there is none.
+ * Returns a command line for a hint. The command selects the objects whose field has any of several
+ * values. Returns undefined when no such command exists.
  */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
@@ -70,8 +70,8 @@ export type ShowAnyOf = (field: string, values: readonly string[]) => string | u
 const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
 
 /**
- * Throws when the text contains several values or conditions, because such a condition would match
- * nothing.
+ * Throws when the text contains several values or conditions. As a single condition, such text
+ * would match nothing.
  */
 function refuseSeveral(
   { text, field, operator, value }: Condition,
@@ -97,9 +97,9 @@ function refuseSeveral(
 }
 
 /**
- * Throws a usage error for likely mistakes: a field or word that resembles a documented one, or a
- * comparison of a number or time with something else. Accepts other unknown fields and words,
- * because the service may support more than the interface documents.
+ * Throws a usage error for two likely mistakes. The first is a field or word that resembles a
+ * documented one. The second is a comparison of a number or time with other text. Accepts other
+ * unknown fields and words, because the service may support more than the interface documents.
  */
 export function checkCondition(
   condition: Condition,
@@ -132,9 +132,10 @@ export function checkCondition(
 }
 
 /**
- * Whether an object meets the condition. `=null` matches a missing or null field, and so does `!=`
- * with any other value. A list matches when one of its elements does. Numbers (also in strings) are
- * compared as numbers, times as times, and everything else as text. `~` ignores case.
+ * Whether an object meets the condition. `=null` matches a missing or null field. `!=` with a value
+ * other than null matches such a field too. A list matches when one of its elements matches.
+ * Numbers (also in strings) are compared as numbers, times as times, and everything else as text.
+ * `~` ignores case.
  *
  * @param now the current time and time zone, for ages such as `-2h` and words such as `yesterday`
  */
@@ -149,7 +150,10 @@ export function matches(condition: Condition, value: unknown, now: Now): boolean
   return isMet !== (operator === '!=');
 }
 
-/** Tests one element of a field. For `!=` it tests `=`; the caller negates the result. */
+/**
+ * Tests one element of a field. An element of a `!=` condition is tested with `=`, and the caller
+ * negates the result.
+ */
 function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
   if (found === undefined || found === null) return false;
   if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
@@ -166,14 +170,17 @@ function meets({ operator, value }: Condition, found: unknown, now: Now): boolea
  */
 const NORMALIZED_CHARACTERS = 2_000;
 
-/** Returns text in the form that `~` compares: in lower case and in the Unicode form NFC. */
+/**
+ * Returns the text in lower case and in the Unicode form NFC. The operator `~` compares texts in
+ * this form.
+ */
 function fold(text: string): string {
   return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
 }
 
 /**
- * Whether two values are equal. A number equals all its spellings, but a string such as `007`
- * equals only itself.
+ * Whether two values are equal. Different spellings of a number are equal, such as `7` and `7.0`. A
+ * string such as `007` equals only itself.
  */
 function isEqual(wanted: string, found: unknown, now: Now): boolean {
   const text = (textOf(found) ?? '').trim();
@@ -185,8 +192,9 @@ function isEqual(wanted: string, found: unknown, now: Now): boolean {
 }
 
 /**
- * Compares the found value with the wanted one. Returns a negative number when it is less, a
- * positive number when it is greater, and undefined when the two cannot be compared.
+ * Compares the found value with the wanted one. Returns a negative number when the found value is
+ * less, and a positive number when it is greater. Returns undefined when the values cannot be
+ * compared.
  */
 function compare(found: unknown, wanted: string, now: Now): number | undefined {
   if (numberOf(wanted) !== undefined) {
@@ -206,8 +214,8 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
 const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
 
 /**
- * A cache of parsed times. All items of a list are compared with the same few times. The cache is
- * emptied when the current time or the zone changes.
+ * A cache of parsed times. It helps because all items of a list are compared with the same few
+ * times. The cache is emptied when the current time or the zone changes.
  */
 let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
 const MOST_REMEMBERED_TIMES = 100;

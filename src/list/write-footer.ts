@@ -7,9 +7,9 @@ import { loadPaint } from '../terminal/colour.js';
 import { forScreen, splitMark } from '../terminal/marks.js';
 
 /**
- * Prints lines on stderr, unless `--quiet` is set. When `isBelow` is true, the result is on the
- * same terminal, and an empty line is printed first. Lines that begin with a mark such as `!` are
- * not dimmed.
+ * Prints lines on stderr, unless `--quiet` is set. `isBelow` means that the result was printed on
+ * the same terminal. In this case, an empty line is printed first. Lines that begin with a mark
+ * such as `!` are not dimmed.
  */
 export async function writeFooter(
   { io, flags, notice }: Context,

@@ -31,8 +31,8 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /**
- * Matches a server's URL after `sqlite:`. Errors must not quote the URL, because it may contain a
- * password.
+ * Matches an address with the URL of a server after `sqlite:`. Such an address is invalid. Errors
+ * must not quote it, because the URL may contain a password.
  */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
@@ -72,7 +72,7 @@ export function parseMirrorAddress(
   if (isDeviceName(path, platform))
     return { reason: `"${path}" is the name of a device on Windows`, hint: FORMS };
   if (isWholePath(path, platform)) return { value: { kind: 'sqlite', path } };
-  // On Windows, `/c/mirror.db` is absolute although it names no drive.
+  // On Windows, the path `/c/mirror.db` counts as absolute although it does not name a drive.
   if (folder !== undefined && !isAbsolute(path))
     return { value: { kind: 'sqlite', path: resolve(folder, path) } };
   const whole = resolve(platform === 'win32' ? fromGitBash(path) : path);
@@ -95,7 +95,7 @@ function parsePostgres(url: string): ParsedAddress {
   }
   const isSecret = ([name, value]: [string, string]) => {
     if (name === 'user' && value.includes(':')) return true;
-    // A value can contain a secret too: options=-c%20app.password=…
+    // The value of a parameter can also contain a secret, as in `options=-c%20app.password=…`.
     return (isSecretName(name) && name !== 'require_auth') || holdsNamedSecret(value);
   };
   if (!Object.entries(parameters).some(isSecret)) return { value: { kind: 'postgres', url } };
@@ -137,8 +137,8 @@ function readHosts(text: string): { host: string; port: string } | undefined {
 }
 
 /**
- * Returns the parameters in a PostgreSQL URL, with libpq's names. `host` and `port` can be
- * comma-separated lists. Returns undefined for an invalid address.
+ * Returns the connection parameters that a PostgreSQL URL contains, with the names that libpq uses.
+ * `host` and `port` can be comma-separated lists. Returns undefined for an invalid address.
  */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {

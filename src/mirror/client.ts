@@ -77,7 +77,7 @@ async function* readNamePage<T>(
   yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
 }
 
-/** Returns one bicycle of the mirror as the service would send it. */
+/** Returns one bicycle of the mirror in the form in which the service would send it. */
 async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
   const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
   if (
@@ -116,7 +116,7 @@ const isAmong = (column: string): [string, Filter] => [
   (values) => [`${column} IN (${values.map(() => '?').join(', ')})`, ...values],
 ];
 
-/** A filter that selects all rows, because the caller filters them itself. */
+/** A filter that selects all rows. It is used when the caller filters the rows itself. */
 const ANY: Filter = () => ['true'];
 
 const isWithin: Filter = ([box = '']) => {
@@ -126,8 +126,8 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // SQLite ignores case only for ASCII letters. For text with other letters, this condition
-    // selects all rows, and the caller filters them.
+    // SQLite ignores case only for ASCII letters. If the search text contains other letters, this
+    // condition selects all rows, and the caller filters them.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     // The subquery reads only an index that contains these fields. This is much faster than reading
@@ -180,8 +180,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it contains ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
-    // If the mirror contains only one organization, every row meets this condition, so the
-    // condition is omitted.
+    // The condition is omitted when the mirror contains only one organization, because every row
+    // would meet it.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -249,7 +249,7 @@ async function* readPages<T>(
       `the mirror has no page ${page} of this list; the total number of items is ${count}`,
     );
   const isOne = ahead === 0;
-  // One row more than needed shows whether there is a next page.
+  // The query requests one row more than the page needs. If this row exists, there is a next page.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;

@@ -19,8 +19,8 @@ export type Connection = Awaited<ReturnType<typeof readConnection>>;
 type Named = { readonly [name: string]: string | undefined };
 type Find = (name: string) => string | undefined;
 /**
- * The TLS settings to try, in order. False means a connection without TLS. The modes `prefer` and
- * `allow` have two entries.
+ * The TLS settings to try, in order. False means a connection without TLS. For the modes `prefer`
+ * and `allow`, the list has two entries.
  */
 type Tls = readonly (false | ConnectionOptions)[];
 
@@ -30,8 +30,8 @@ const CONNECT_TIMEOUT_S = 10;
 const LIMIT_BYTES = 1_000_000;
 
 /**
- * The environment variables whose names are not `PG` followed by the parameter's name (PostgreSQL
- * 17, section 32.15).
+ * The environment variables that do not follow the usual pattern. The usual name is `PG` followed
+ * by the parameter's name (PostgreSQL 17, section 32.15).
  */
 const VARIABLES: Named = {
   dbname: 'PGDATABASE',
@@ -83,13 +83,15 @@ const SHOWN_SETTINGS: readonly string[] = [
   ...['service', 'PGSERVICEFILE', 'host', 'port', 'user', 'dbname', 'sslmode'],
   ...['target_session_attrs', 'sslrootcert', 'sslcert', 'sslkey', 'passfile'],
 ];
-/** Matches a URL, or the contents of a file such as a key, as plain text or base64. */
+/**
+ * Matches a URL, or the contents of a file such as a key. The contents can be plain text or base64.
+ */
 const IS_ADDRESS_OR_TEXT = /:\/\/|[\r\n]|^LS0tLS1CRUdJTi/;
 
 /**
- * Throws for a setting that contains more than its value: a URL, several settings, or a file's
- * contents instead of its path. Errors must not repeat the setting, because it can contain a
- * password or a private key.
+ * Throws for a setting that was filled in by mistake with a URL, with several settings, or with a
+ * file's contents instead of its path. The error does not repeat the text of the setting, because
+ * it can contain a password or a private key.
  */
 function refuseSecrets(find: Find): void {
   for (const name of SHOWN_SETTINGS) {
@@ -153,7 +155,7 @@ function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
   return home === undefined ? undefined : join(home, '.pgpass');
 }
 
-/** Reads a file. `name` is the parameter that contains its path, for error messages. */
+/** Reads a file. `name` is the parameter that contains the path. Error messages show this name. */
 async function readNamed(path: string, name: string, signal: AbortSignal): Promise<string> {
   try {
     const { chunks } = await openNamedFile(path, {
@@ -170,16 +172,16 @@ async function readNamed(path: string, name: string, signal: AbortSignal): Promi
 }
 
 /**
- * Returns a service's parameters from the service file. Its section is `[name]`, followed by
- * `key=value` lines (PostgreSQL 17, section 32.17).
+ * Returns a service's parameters from the service file. The section of a service starts with the
+ * line `[name]`, followed by `key=value` lines (PostgreSQL 17, section 32.17).
  */
 async function readService(
   name: string,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder, returns a path that does not exist. A relative path would read a file in
-  // the current directory.
+  // Without a home folder, returns a path that does not exist. It is not a relative path, because
+  // fleet would then read a file in the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
   if (found !== undefined) return found;
@@ -204,7 +206,7 @@ export function parseService(text: string, name: string): Named | undefined {
 }
 
 /**
- * File permissions that a client key must not have. The group may read a key that belongs to root.
+ * File permissions that a client key must not have. If root owns the key, the group may read it.
  */
 const OPEN_TO_OTHERS = 0o077;
 const OPEN_TO_ALL = 0o037;
@@ -245,8 +247,8 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
   // libpq: "If a root CA file exists, the behavior of sslmode=require will be the same as that of
   // verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. psql
-  // behaves in the same way: only `sslmode` matters.
+  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. Only
+  // `sslmode` decides, as in psql.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'

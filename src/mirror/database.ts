@@ -49,7 +49,7 @@ export interface Engine {
 export interface OpenOptions {
   /**
    * `write` creates the database file and its folder. `read` does not change the database. `look`
-   * also does not create files next to it, such as a WAL.
+   * neither changes the database nor creates files next to it, such as a WAL.
    */
   readonly access: 'read' | 'write' | 'look';
   readonly signal: AbortSignal;
@@ -208,8 +208,9 @@ export type Failures = readonly (readonly [
 ])[];
 
 /**
- * Returns the error for an error code of a database. Returns undefined for an unknown code, which
- * indicates an invalid statement. `lasting` matches codes of errors that a retry cannot fix.
+ * Returns the error for an error code of a database. Returns undefined for an unknown code. Such a
+ * code means that the statement is invalid. `lasting` matches codes of errors that a retry cannot
+ * fix.
  */
 export function errorOfCode(
   failures: Failures,

@@ -11,7 +11,7 @@ export const DIALECTS = {
     // field.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-    // The current time, for views and within transactions.
+    // The expression for the current time in views and in transactions.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     // Descending order; rows without a value come last.
@@ -21,16 +21,17 @@ export const DIALECTS = {
     // Locks the rows of a query until the end of the transaction. SQLite needs no row locks,
     // because it runs write transactions sequentially.
     locked: '',
-    // Selects the strings of a JSON array as rows, so that one parameter can pass any number of
-    // strings.
+    // Selects the strings of a JSON array as rows. A single parameter can therefore contain any
+    // number of strings.
     texts: 'SELECT value FROM json_each(?)',
-    // An estimate of the number of changes, computed without reading them.
+    // An estimate of the number of changes, computed without reading the rows of the changes.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
     // Reads the text of a JSON string such as `"rented"`.
     plain: (json: string) => `(${json} ->> '$')`,
-    // Reads a JSON number, or a number in a JSON string. For other values, PostgreSQL returns NULL.
+    // Reads a number from JSON. The number may also be inside a JSON string. For other values,
+    // PostgreSQL returns NULL.
     number: (json: string) => `CAST((${json} ->> '$') AS REAL)`,
     seconds: (from: string, to: string) =>
       `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,

@@ -12,13 +12,13 @@ import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.
 
 export type Writes = ReturnType<Ledger['take']>;
 
-/** A change to another table, which is written together with a batch. */
+/** A change to another table. It is written in the same transaction as the batch. */
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
   /**
    * `mark-gone` marks the bicycles that a read of the whole list did not return. `verify` compares
-   * such a read with the table after the batch was written.
+   * the bicycles from such a read with the table, after the batch was written.
    */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
@@ -56,8 +56,8 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
 /**
- * The maximum number of bicycles with recent messages. Messages about fewer bicycles than this
- * arrive during one request.
+ * The maximum number of bicycles whose recent messages are kept. Messages about this many different
+ * bicycles never arrive during a single request.
  */
 const RECENT_LIMIT = 50_000;
 /** Keeps at most this many rows between two batches. A row needs about 6 kB of memory. */
@@ -71,7 +71,7 @@ const UNTOUCHED: Recent = {
 
 /**
  * A bicycle that left a state. If no message about the new state arrives in time, the mirror
- * records that it left.
+ * records that the bicycle left its state.
  */
 export interface Leaving {
   readonly uuid: string;
@@ -84,8 +84,8 @@ export interface Leaving {
 }
 
 /**
- * How long to wait for the new state. The service usually publishes it directly after
- * "bicycle_leaving_state".
+ * How long the mirror waits for a message with the new state. The service usually publishes the new
+ * state directly after "bicycle_leaving_state".
  */
 const LEAVING_MS = 10_000;
 /**
@@ -94,9 +94,9 @@ const LEAVING_MS = 10_000;
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * The maximum number of bicycles without a new state that are stored for the next writer. They left
- * a state, and no message contained the new state. In practice, there are always fewer such
- * bicycles.
+ * The maximum number of bicycles without a new state that are stored for the next writer. Each of
+ * them left a state, and no message contained its new state. In practice, the number of such
+ * bicycles stays below this limit.
  */
 const MOST_LEAVING = 5_000;
 
@@ -106,8 +106,8 @@ const MOST_LEAVING = 5_000;
  */
 export class Ledger implements FleetStore {
   /**
-   * Tells the follower that list items are stored in full. They contain more fields than messages
-   * of the same version.
+   * Tells the follower that the mirror stores complete list items. A list item contains more fields
+   * than a message with the same version.
    */
   readonly isTable = true;
   /** The rows that were loaded from the database. The least recently used row comes first. */
@@ -119,9 +119,9 @@ export class Ledger implements FleetStore {
   #size = 0;
   #found = 0;
   /**
-   * When a bicycle last arrived with a new `modified` or version but unchanged values (system
-   * clock). This means that a value was changed and changed back, and that both changes were
-   * missed.
+   * The time (system clock) when a bicycle last arrived with a new `modified` or version but with
+   * unchanged values. In this case, a value was changed and then changed back, and both changes
+   * were missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
@@ -215,7 +215,7 @@ export class Ledger implements FleetStore {
    */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
     // The message is ignored if its state is not the bicycle's current state. A new writer may
-    // receive such messages again, after an earlier writer recorded them.
+    // receive messages that an earlier writer has already recorded.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
@@ -224,8 +224,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Forgets that a bicycle left a state. Called when the message about this was a repeat and the
-   * bicycle had already reached another state.
+   * Forgets that a bicycle left a state. Called when the leaving-state message was a repeat, and
+   * the bicycle had already reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
@@ -241,7 +241,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records an unknown state for bicycles that left their state and reported no new state in time.
+   * Records an unknown state for bicycles that left their state and for which no message with a new
+   * state arrived in time.
    */
   recordLeft(nowMs: number) {
     for (const leaving of this.#leaving.values()) {
@@ -252,7 +253,8 @@ export class Ledger implements FleetStore {
 
   /**
    * Records that a bicycle left its last known state, and that its state has been unknown since
-   * then. The time is the service's time, but not later than the next state.
+   * then. The time of this change comes from the service's clock, and is never later than the time
+   * of the next state.
    */
   #recordLeft(leaving: Leaving, untilMs = Number.POSITIVE_INFINITY) {
     const { leftMs, serviceMs = leftMs } = leaving;
@@ -296,8 +298,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the least recently used rows until `limit` rows are left. After other code has changed
-   * the table, it must be called with 0.
+   * Drops the least recently used rows until `limit` rows are left. Must be called with 0 after
+   * other code has changed the table.
    */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {
@@ -381,7 +383,8 @@ export class Ledger implements FleetStore {
       const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
       if (oldJson === json) continue;
       isChanged = true;
-      // Messages omit fields such as links. When a list adds such a field, it is not a change.
+      // Messages omit some fields, such as links. A field that appears only because a list contains
+      // it is not a change.
       const isAdded = old === undefined && (source === 'list' || now === null);
       if (BOOKKEEPING.has(field) || isAdded) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;

@@ -1,5 +1,5 @@
-// Stores the names of organizations, zones and models in a mirror, so that `--offline` can find
-// them by name.
+// Stores the names of organizations, zones and models in a mirror. With `--offline`, fleet uses
+// them to find these resources by name.
 
 import { NAMED, type NamedKind } from '../api/named.js';
 import type { Item } from '../http/types.js';
@@ -10,9 +10,7 @@ import { lateItem } from './rows.js';
 /** The kinds of resources whose names are stored. */
 export const MIRRORED_NAMES: readonly NamedKind[] = [NAMED.organization, NAMED.zone, NAMED.model];
 
-/**
- * Stores names by UUID. Does not delete other names, because another writer may have stored them.
- */
+/** Stores names by UUID. Keeps all other names, because another writer may have stored them. */
 export async function storeNames(
   database: Database,
   kind: NamedKind,

@@ -72,9 +72,9 @@ function missing(address: MirrorAddress): FleetError {
 }
 
 /**
- * Opens a mirror for writing, and creates it in an empty database. Throws for a mirror of another
- * service or a newer version of fleet. Throws for a database with other tables, without changing
- * that database.
+ * Opens a mirror for writing, and creates it in an empty database. Throws if the mirror belongs to
+ * another service or to a newer version of fleet. Also throws if the database contains other
+ * tables. In that case, the database is not changed.
  */
 export async function openOwn(
   address: MirrorAddress,

@@ -7,18 +7,21 @@ import { type Clock, sleep } from '../system/clock.js';
 import type { Database, Value } from './database.js';
 import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 
-/** Changes of one bicycle that were received together, from a message or from a list. */
+/** Changes of one bicycle that arrived together, in one message or in one list. */
 export interface Happening {
   readonly bicycle: string;
-  /** The service's time of the change, and the time when fleet received it. Both are in UTC. */
+  /**
+   * When the change happened by the service's clock, and when fleet received the change. Both times
+   * are in UTC.
+   */
   readonly at: string;
   readonly received: string;
   readonly version: number | bigint | null;
   readonly source: string;
   /**
-   * The changed fields with their new values as JSON text, in the order of recording. The field `*`
-   * stands for a new bicycle, and its value is the whole bicycle. The field `gone` means that the
-   * bicycle left the list or returned.
+   * The changed fields with their new values as JSON text, in the order of recording. For a new
+   * bicycle, the field is `*` and the value is the whole bicycle. The field `gone` records that the
+   * bicycle disappeared from the list or returned to it.
    */
   readonly changes: (readonly [field: string, json: string])[];
 }
@@ -39,7 +42,10 @@ export interface PastBicycle {
   isGone: boolean;
 }
 
-/** Fields whose changes are not recorded, because they only describe the last message. */
+/**
+ * Fields whose changes are not recorded, because these fields only describe the last message about
+ * the bicycle.
+ */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
 /**
@@ -51,8 +57,8 @@ export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range 
 }
 
 /**
- * Returns the fleet at a past moment, by undoing all later changes in the current fleet. Bicycles
- * that did not exist yet are marked as gone.
+ * Returns the fleet at a past moment. Starts with the current fleet and undoes all changes after
+ * that moment. Bicycles that did not exist yet are marked as gone.
  */
 export async function readPast(
   database: Database,
@@ -111,8 +117,8 @@ async function* readHappenings(database: Database, { since, until }: Range) {
 }
 
 /**
- * Yields the events of a range with their original pauses, divided by `speed`. Rejects with the
- * signal's reason when the signal is aborted.
+ * Yields the events of a range. The pauses between the events are the original pauses divided by
+ * `speed`. Rejects with the signal's reason when the signal is aborted.
  */
 export async function* playHappenings(
   database: Database,

@@ -23,23 +23,23 @@ import { LEASE_MS } from './writers.js';
 type Client = import('pg').Client;
 
 /**
- * The settings of each transaction, so that times are always in UTC and in the same format. They
- * apply only to one transaction, because PgBouncer in transaction mode then lends the connection to
- * other programs.
+ * The settings of each transaction. They make the server return times in UTC and in one format.
+ * They must be set again in each transaction, because PgBouncer in transaction mode lends the
+ * connection to other programs in between.
  */
 const SETTINGS =
   "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
 
 const BEGIN_READING = `begin read only; ${SETTINGS}`;
 /**
- * Starts a write transaction. The timeout ends the transaction of a hanging writer, so that another
- * writer can take over.
+ * Starts a write transaction. When a writer hangs, the timeout ends its transaction, so that
+ * another writer can take over.
  */
 const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 /**
- * Makes the server end a query when its client disconnects. PostgreSQL supports this from version
- * 14 on, on some platforms.
+ * Makes the server end a query when its client disconnects. PostgreSQL 14 and later versions
+ * support this on some platforms.
  */
 const CHECK_CONNECTION =
   "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
@@ -143,8 +143,8 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
 }
 
 /**
- * Closes the connection and throws when the database cannot hold a mirror. The FleetError has the
- * kind `config`, or `output` for a read-only server.
+ * Throws when the database cannot hold a mirror, after closing the connection. The FleetError has
+ * the kind `config`. For a read-only server, it has the kind `output`.
  */
 async function checkSuitable(client: Client, place: Place, secrets: Secrets): Promise<void> {
   const sql =
@@ -242,8 +242,8 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     async function* chunks() {
       try {
         for (let { rows } = first; rows.length > 0; { rows } = await next()) yield rows;
-        // The transaction must end first. Otherwise PgBouncer would close its connection to the
-        // server.
+        // The transaction must end first. If the connection were closed within the transaction,
+        // PgBouncer would also close its connection to the server.
         await client.query('rollback');
       } finally {
         await end();
@@ -424,8 +424,8 @@ function codeOf(error: unknown): string {
 const PASSING = /^(57014|55P03|40001|40P01)$/;
 /**
  * Codes that mean that the database cannot be reached: codes that are not an SQLSTATE, and closed
- * connections. EPIPE looks like an SQLSTATE but is not one. 25P03: the server ended a transaction
- * whose client did not respond.
+ * connections. EPIPE looks like an SQLSTATE but is not one. 25P03 means that the server ended a
+ * transaction because the client did not respond.
  */
 const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
 const READ_ONLY = /^25006$/;

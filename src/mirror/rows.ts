@@ -116,8 +116,8 @@ function linkedUuid(link: unknown): string | null {
 }
 
 /**
- * Truncates a long value, so that three strings and a UUID fit into a PostgreSQL index row. The
- * `raw` column keeps the whole value.
+ * Truncates a long value. A PostgreSQL index row must have enough room for three such values and a
+ * UUID. The `raw` column keeps the whole value.
  */
 function indexedValue(value: unknown): Value {
   const text = textValue(value);
@@ -194,15 +194,15 @@ const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 /**
- * Matches all escape sequences, so that the second half of an escaped backslash is not treated as
- * the start of an escape sequence. Captures only NUL and lone surrogates. A surrogate pair is
- * matched as a whole.
+ * Matches every escape sequence, but captures only NUL and lone surrogates. Matching every sequence
+ * ensures that the second half of an escaped backslash is not treated as the start of another
+ * sequence. A surrogate pair is matched as a whole.
  */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 
 /**
- * Replaces NUL and lone surrogates in JSON text. Otherwise a query that reads `raw ->> 'name'` from
- * all rows would fail.
+ * Replaces NUL and lone surrogates in JSON text. If they stayed in the text, a query that reads
+ * `raw ->> 'name'` from all rows would fail.
  */
 export function storableJson(json: string): string {
   if (!UNSTORABLE.test(json)) return json;
@@ -222,7 +222,10 @@ export function storableItems<T extends { uuid?: unknown }>(items: readonly Item
   });
 }
 
-/** Returns the uuid of a message's bicycle, or undefined when it has no valid uuid. */
+/**
+ * Returns the uuid of the bicycle that a message is about, or undefined when the message has no
+ * valid uuid.
+ */
 export function storableUuid(envelope: PushEnvelope): string | undefined {
   const uuid = uuidOfMessage(envelope);
   return isId(uuid) ? uuid : undefined;

@@ -30,7 +30,7 @@ const SCHEMA_WITHOUT_NAMES = 5;
  * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when the
  *   field was not known. The field `*` means a new bicycle; then `new` is the whole bicycle. The
  *   field `gone` means that a bicycle left the list or returned to it. A `state` of null means that
- *   the bicycle left its state and no new state was published.
+ *   the bicycle left its state but the service published no new state.
  * - `writers` has one row for each organization: its writer, the writer's position, and whether
  *   all alerts were read.
  * - `listed` contains the bicycles that the current read of the whole list has returned so far.
@@ -48,8 +48,8 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
       name TEXT, description TEXT, model TEXT, bleid TEXT, device_type TEXT, lock TEXT, image_url TEXT, serial_number TEXT, state TEXT,
       concurrency_version ${integer}, gone ${utc}, first_seen ${utc} NOT NULL, last_seen ${utc} NOT NULL, raw ${json} NOT NULL)`,
     'CREATE INDEX bicycles_state ON bicycles (state, gone)',
-    // This index contains all columns that a look-up by name, serial number or bleid reads, so the
-    // look-up does not read the rows.
+    // A look-up by name, serial number or bleid needs only the columns in this index. The look-up
+    // therefore does not read the rows of the table.
     'CREATE INDEX bicycles_name ON bicycles (name, serial_number, bleid, uuid)',
     // Provides the default order of a list.
     `CREATE INDEX bicycles_created ON bicycles (created_utc ${newest}, uuid DESC)`,
@@ -106,7 +106,8 @@ const PARTITIONED: readonly string[] = [
 /**
  * Returns the statements that upgrade the tables. They drop the index on `bicycles.modified`: every
  * message changes this column, so PostgreSQL would update all indexes of the row each time. They
- * create the views last, because a view keeps reading a renamed table under its new name.
+ * create the views last. A view that existed before a table was renamed would keep reading the old
+ * table under its new name.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -138,8 +139,8 @@ function statementsFor(number: number | undefined, dialect: Dialect): string[] {
 }
 
 /**
- * Returns the SQL for a value from the first state change after the row `s`. `what` is the SQL
- * expression for this value; `n` is the row of that change.
+ * Returns the SQL for a value from the row `n`. This row is the first state change of the bicycle
+ * after the row `s`. `what` is the SQL expression for the value.
  */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
@@ -155,9 +156,10 @@ function views({ utc, plain, seconds, now }: Dialect) {
     latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    // `next` looks up the next state for each row, so that a condition on `started` reads only a
-    // part of the history. Each bicycle also gets a first row with an unknown start. Its state is
-    // the old state of the first recorded change, or the current state if no change was recorded.
+    // `next` looks up the next state separately for each row. A query with a condition on `started`
+    // therefore reads only a part of the history. Each bicycle also gets a first row with an
+    // unknown start. Its state is the old state of the first recorded change, or the current state
+    // if no change was recorded.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
@@ -286,8 +288,8 @@ function partitionOf(utc: string): string {
 }
 
 /**
- * Creates the partitions of this month and the next one. Drops the partitions that ended before
- * `beforeMs`. Ignores failures, because the next call tries again.
+ * Creates the partitions of this month and the next one. Drops the partitions that end before
+ * `beforeMs`. Ignores failures, because the next call repeats the work.
  */
 export async function turnPartitions(
   database: Database,
@@ -300,13 +302,13 @@ export async function turnPartitions(
     utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
   const turning = database.transaction(async () => {
     await database.all(ALONE);
-    // Gives up after two seconds when long-running readers hold locks.
+    // Gives up after two seconds when long-running queries hold locks.
     await database.all("SET LOCAL lock_timeout = '2s'");
     for (const ahead of [0, 1]) {
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
-      // Two failures of this statement are ignored: the month overlaps the first partition, or the
-      // default partition already contains changes from that month.
+      // This statement fails in two cases, and both failures are ignored. The month may overlap the
+      // first partition, or the default partition may already contain changes from that month.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );
@@ -316,8 +318,8 @@ export async function turnPartitions(
       "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
       [oldest],
     );
-    // If a monthly partition is too old, `changes_before` is too old as well, because it ends where
-    // the oldest monthly partition begins.
+    // `changes_before` ends where the oldest monthly partition begins. If a monthly partition is
+    // old enough to be dropped, `changes_before` is too.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
     for (const name of over)
       if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);

@@ -26,15 +26,15 @@ type Driver = ReturnType<typeof openDriver>;
 type Statement = ReturnType<Driver['prepare']>;
 
 /**
- * How long SQLite waits for another writer. The time is short, because the whole process is blocked
- * meanwhile.
+ * How long SQLite waits for another writer. The time is short, because this process cannot do
+ * anything else while it waits.
  */
 const BUSY_MS = 250;
 /** The maximum number of parameters of one insert statement. */
 const MOST_PARAMETERS = 500;
 /**
- * Settings for writing. A checkpoint happens only after 32 MB of changes, because it waits for the
- * disk. A cache of 8 MB speeds up index updates.
+ * Settings for writing. A checkpoint happens only after 32 MB of changes, because each checkpoint
+ * must wait for the disk. A cache of 8 MB speeds up index updates.
  */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
@@ -77,12 +77,13 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {
-        // Copies the WAL into the database file now. libsql keeps the file open until its
-        // statements are garbage-collected, so it would not do this when the database is closed.
+        // Copies the WAL into the database file now. libsql does not do this when the database is
+        // closed. It keeps the file open until its statements are garbage-collected.
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {
-        // The error is ignored, because a damaged connection has already reported one.
+        // The error is ignored, because the earlier failure of the damaged connection was already
+        // reported.
       }
     },
   };
@@ -90,12 +91,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
 }
 
 /**
- * URL parameters that prevent SQLite from creating files next to the database. They must not be
- * used while another process has the file open.
+ * URL parameters that prevent SQLite from creating files next to the database. The parameters must
+ * not be used while another process has the file open.
  */
 const IMMUTABLE = '?mode=ro&immutable=1';
 
-/** Opens a file and reads its first page, so that other files are rejected immediately. */
+/** Opens a file and reads its first page. If the file is not a database, this fails immediately. */
 function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
   let driver: Driver | undefined;
   try {
@@ -119,8 +120,8 @@ function hasWal(path: string): boolean {
 }
 
 /**
- * Inserts rows in batches of the maximum size, and the remaining rows one by one. This way, only
- * two different statements must be prepared.
+ * Inserts rows in batches of the maximum size, and the remaining rows one by one. SQLite then has
+ * to prepare only two different statements.
  */
 function insertRows(
   prepare: (sql: string) => Statement,
@@ -158,8 +159,8 @@ function watchFiles(path: string): () => void {
 }
 
 /**
- * Reads rows in chunks. Prepares a separate statement, because other calls can run between the
- * chunks.
+ * Reads rows in chunks. Prepares its own statement, because other calls can run between the chunks
+ * and must not use the same statement.
  */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   const statement = driver.prepare(sql);
@@ -204,15 +205,15 @@ function readCell(cell: Cell): Value {
 }
 
 /**
- * Throws unless the path is a regular file, because SQLite would wait forever for a pipe. For
- * writing, creates the file with permissions for this user only; SQLite applies the same
- * permissions to the files next to it.
+ * Throws unless the path is a regular file. This check is needed because SQLite would wait forever
+ * for a pipe. For writing, creates the file with permissions for this user only. SQLite gives the
+ * same permissions to the files that it creates next to it.
  */
 async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error)) {
-    // An existing file is not opened here: closing it would release this process's locks on it
-    // (https://sqlite.org/howtocorrupt.html, 2.2).
+    // An existing file is not opened here. Closing the file again would release the locks that this
+    // process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
     if (found.isFile()) return;
     throw configError(
       `${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}, not a database`,
@@ -283,9 +284,8 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 }
 
 /**
- * A prepared statement of `node:sqlite` or libsql. Each optional method exists in only one of the
- * two libraries. The optional methods make a statement return integers as bigint, and rows as
- * arrays.
+ * A prepared statement of `node:sqlite` or libsql. The optional methods make the statement return
+ * integers as bigint and rows as arrays. Each of them exists in only one of the two libraries.
  */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
@@ -338,8 +338,8 @@ function driverOf(database: Opened, spread: (values: readonly unknown[]) => read
       const names = statement.columns().map(({ name }) => name);
       statement.setReadBigInts?.(true);
       statement.setReturnArrays?.(true);
-      // In libsql, `raw` makes the statement return its rows as arrays. It is allowed only for a
-      // statement with columns.
+      // In libsql, `raw` makes the statement return its rows as arrays. Only a statement that
+      // returns columns accepts `raw`.
       if (names.length > 0) statement.raw?.();
       return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },

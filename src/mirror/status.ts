@@ -8,9 +8,9 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 /** A mirror that is further behind the service than this is not up to date. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * The maximum age of the last full list read, for a token whose role does not see every bicycle.
- * With such a token, only a full read reveals deletions, so a mirror with an older read is not up
- * to date.
+ * The maximum age of the last read of the whole list. It applies to a token whose role does not see
+ * every bicycle. With such a token, only a read of the whole list reveals deletions. A mirror whose
+ * last such read is older is not up to date.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -28,8 +28,8 @@ function conditionOf(lease: Lease, now: string) {
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // The delay is subtracted even after the writer has ended. Its last messages arrived late, so the
-  // mirror is complete only up to this earlier time.
+  // The delay is subtracted even after the writer has ended. The writer's last messages arrived
+  // with this delay, so the mirror is complete only up to that earlier time.
   return {
     ...lease,
     isWritten,
@@ -73,8 +73,8 @@ export async function readStatus(database: Database) {
     /** Whether all alerts were read at least once. */
     hasAlerts: writers.every(({ hasAlerts }) => hasAlerts),
     /**
-     * The time up to which the mirror is accurate, in milliseconds since the epoch; undefined when
-     * there is none.
+     * The time up to which the mirror is accurate, in milliseconds since the epoch. Undefined when
+     * no such time is known.
      */
     asOfMs,
     ageMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
@@ -94,8 +94,8 @@ export async function readStatus(database: Database) {
     /** Whether a writer was started but has not written anything yet. */
     isStarting,
     /**
-     * Whether the mirror can answer in place of the service: all writers run, the whole list was
-     * read, there is no open gap, and the mirror is not behind.
+     * Whether the mirror can answer in place of the service. This requires that all writers run,
+     * the whole list was read, no gap is open, and the mirror is not behind.
      */
     isCurrent:
       isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind && !isListOld,
@@ -108,8 +108,8 @@ function known(figure: number): number | undefined {
 }
 
 /**
- * Reads gaps. `found` is the number of changes from a gap that were found afterwards. `tail` is SQL
- * with the conditions, the order and the limit.
+ * Reads gaps. `found` is the number of changes that happened in the gap and were found later.
+ * `tail` is SQL with the conditions, the order and the limit.
  */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(

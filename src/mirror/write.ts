@@ -25,7 +25,8 @@ import {
 
 /**
  * The ids of the last batches that were written, one for each organization, in the order of the
- * leases. An id is undefined before the first batch, and in data written by an older version.
+ * leases. An id is undefined before the first batch is written, and when an older version of fleet
+ * wrote the data.
  */
 export type BatchIds = readonly (string | undefined)[];
 
@@ -42,14 +43,15 @@ export interface Batch {
   readonly isSameGap: boolean;
   readonly state: State;
   /**
-   * The ids of the batches that this writer found in the database at its start, or wrote last. If
-   * the database contains other ids, an older state was restored.
+   * The ids of the last batches that this writer wrote. Before its first batch, they are the ids
+   * that it found in the database. Other ids in the database show that an older copy of the
+   * database was restored.
    */
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
-   * Returns how many milliseconds have passed since `state.behindMs` was measured. Meanwhile, the
-   * batch waits for the database. Without this function, the wait is assumed to be 0.
+   * Returns how many milliseconds the batch has waited for the database since `state.behindMs` was
+   * measured. Without this function, the wait is assumed to be 0.
    */
   readonly waitedMs?: () => number;
 }
@@ -86,7 +88,9 @@ export async function resume(database: Database, writer: Writer) {
 
 type Before = Omit<Resumed, 'gap' | 'modifiedMs'> & Pick<State, 'leaving'>;
 
-/** Merges the positions of several writers into one position that all of them have reached. */
+/**
+ * Merges the positions of several writers. Returns the last position that every writer has reached.
+ */
 function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const states = leases.map(({ state }) => state);
   const [first] = states;
@@ -95,7 +99,7 @@ function join(leases: readonly Lease[], { organizations }: Writer): Before {
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
-    // False while an organization is new and its list was not read yet.
+    // False while an organization is new and its list has not been read.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     proven: states.every(isSame) ? first?.proven : undefined,
     leaving: states.flatMap((state) => state?.leaving ?? []),
@@ -118,22 +122,22 @@ function bicyclesOf({ organizations }: Writer): string {
 }
 
 /**
- * Returns the writer's key in the table `listed`, quoted for SQL. A writer that is restarted after
- * a crash has the same key.
+ * Returns the key under which this writer stores rows in the table `listed`, quoted for SQL. The
+ * key stays the same when the writer is restarted after a crash.
  */
 function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }
 
 /**
- * The maximum time by which `modified` may be later than its message or list. A later value must be
- * wrong and is ignored.
+ * The maximum time by which a `modified` value may be later than the message or list that contains
+ * it. A value that is later than this must be wrong and is ignored.
  */
 const AHEAD_MS = 5_000;
 
 /**
- * Returns the number of bicycles, and the newest `modified` time known at `wallMs` on the system
- * clock. Reads the whole table once.
+ * Returns the number of bicycles, and the newest `modified` time that was already known at
+ * `wallMs`, a time on the system clock. Reads the whole table once.
  */
 async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
   const [row] = await database.all(
@@ -145,8 +149,9 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 
 /**
  * Writes a batch atomically. Returns the number of bicycles that it marked as gone. Skips a batch
- * whose earlier commit succeeded but was not confirmed. Throws Replaced when another writer took
- * over, and SetBack when the database lacks the previous batch.
+ * that is already in the database: its earlier commit succeeded, but the confirmation was lost.
+ * Throws Replaced when another writer took over, and SetBack when the database lacks the previous
+ * batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
   const { writes, gap, isSameGap, state, previousBatchIds, nowMs } = batch;
@@ -218,9 +223,9 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /**
- * Returns the SQL condition for bicycles that no longer exist: the whole list did not contain them,
- * and no message about them arrived since this list was requested. The parameter `?` is the time of
- * the request.
+ * Returns the SQL condition for bicycles that no longer exist. These are missing from the complete
+ * list, and no message about them has arrived since the list was requested. The parameter `?` is
+ * the time of the request.
  */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
@@ -243,7 +248,7 @@ async function markGone(
   return marked.length;
 }
 
-/** Compares the result of reading the whole list with the table. */
+/** Compares the complete list of bicycles, as it was read, with the table. */
 export async function verify(
   database: Database,
   writer: Writer,
@@ -260,10 +265,10 @@ export async function verify(
 }
 
 /**
- * Writes a page of an organization's alerts. Returns the number of new or changed alerts, including
- * those that an earlier attempt wrote without a confirmed commit. If there are any, the alerts are
- * not marked as completely read, because the next page may contain changes too. Throws like
- * `commit`.
+ * Writes a page of an organization's alerts. Returns the number of new or changed alerts. This
+ * number includes alerts that an earlier attempt wrote if its commit was not confirmed. If the
+ * number is not 0, the alerts are not marked as completely read, because the next page may contain
+ * changes too. Throws the same errors as `commit`.
  */
 export async function storeAlerts(
   database: Database,
@@ -318,7 +323,9 @@ export async function setAlertsRead(
   await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
-/** Deletes some of the history before a time. Returns true when more may remain. */
+/**
+ * Deletes some of the history rows that are older than a time. Returns true when more may remain.
+ */
 export async function prune(
   database: Database,
   writer: Writer,

@@ -1,6 +1,6 @@
 // Manages the writers of a mirror. Each organization (in SQLite, the whole file) has a lease with a
-// heartbeat, and each writer stores its position. The lease refuses a second writer, but lets
-// another writer replace a dead one.
+// heartbeat, and each writer stores its position. While a writer is alive, its lease keeps other
+// writers out. When it is dead, another writer can take over.
 
 import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
@@ -24,11 +24,11 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   readonly organizations: readonly string[];
   readonly batch: number;
   /**
-   * Identifies the batch that wrote this position. The id is random, so that a restored database
-   * cannot contain the id of a later batch. Missing in data from older versions.
+   * Identifies the batch that wrote this position. The id is random. With counted ids, a restored
+   * database could use the id of a lost batch again. Missing in data from older versions.
    */
   readonly batchId?: string;
-  /** How far the written data was behind the service, judging by the times in the messages. */
+  /** How old the data was when it was written, according to the times in the messages. */
   readonly behindMs: number;
   /**
    * False when lists hide some bicycles from the writer's token. Missing in data from older
@@ -52,8 +52,8 @@ export const LEASE_MS = 15_000;
 /** The interval between the heartbeats of an idle writer. */
 export const HEARTBEAT_MS = 5_000;
 /**
- * A heartbeat that is further in the future than this is treated as wrong. With SQLite, each writer
- * uses the clock of its own machine.
+ * A heartbeat that is more than this far in the future is treated as wrong. This can happen with
+ * SQLite, because each writer uses the clock of its own machine.
  */
 const AHEAD_MS = 60_000;
 
@@ -117,8 +117,8 @@ function readState(text: string): State {
 }
 
 /**
- * Acquires the lease for the organizations. Returns undefined on success, or the lease of another
- * writer that may still be alive.
+ * Acquires the lease for the organizations. Returns undefined on success. Otherwise returns the
+ * lease of the other writer, which may still be alive.
  */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
@@ -160,9 +160,9 @@ export class Replaced extends FleetError {
 }
 
 /**
- * Thrown when batches of this writer are missing from the database, because an older backup was
- * restored, or a standby without the last transactions became the primary server. The writer must
- * then continue from the surviving data.
+ * Thrown when batches of this writer are missing from the database. This happens when an older
+ * backup was restored, or when a standby that lacked the last transactions became the primary
+ * server. The writer must then continue from the remaining data.
  */
 export class SetBack extends FleetError {
   constructor() {
@@ -170,13 +170,14 @@ export class SetBack extends FleetError {
   }
 }
 
-/** The reason for the gap that begins when an older state of the database was restored. */
+/** The reason that is recorded for a gap when the database was restored to an earlier state. */
 export const SET_BACK = 'the database was set back to an earlier state';
 
 /**
- * Runs `work` in a transaction, if this process still has the lease. `work` receives the positions
- * of its organizations. Throws Replaced when another writer took over, for example while this
- * process was suspended. Throws SetBack when the lease disappeared and no other writer is alive.
+ * Runs `work` in a transaction, if this process still has the lease. `work` receives the stored
+ * positions of this writer's organizations. Throws Replaced when another writer took over, for
+ * example while this process was suspended. Throws SetBack when the lease disappeared and no other
+ * writer is alive.
  */
 export function writeAs<T>(
   database: Database,

@@ -24,7 +24,10 @@ export function readFragment(fragment: string): Filter {
   return { ...EVERYTHING, words, text };
 }
 
-/** Returns a filter's URL fragment without `#`, or an empty string when everything matches. */
+/**
+ * Returns a filter's URL fragment without `#`, or an empty string when the filter matches
+ * everything.
+ */
 export function writeFragment({ words, text }: Filter): string {
   const parameters = new URLSearchParams();
   for (const group of GROUPS) for (const word of words[group] ?? []) parameters.append(group, word);
@@ -42,6 +45,6 @@ export function showFilter(filter: Filter): void {
     history.replaceState(history.state, '', address);
   } catch {
     // The browser throws an error when the URL changes too often. The error is ignored, because the
-    // filter itself still works.
+    // filter works even if the URL is not updated.
   }
 }

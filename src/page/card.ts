@@ -68,7 +68,8 @@ function cardOf(
   const { uuid } = bicycle;
   const nowMs = nowOf(state);
   const own = state.alerts.rows.filter((alert) => alert.bicycle === uuid);
-  // The alerts on the card are not buttons, because all of them belong to this bicycle.
+  // The alerts on the card are not buttons, because all of them belong to the bicycle that is
+  // already selected.
   const alerts = own.map((alert) =>
     h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)),
   );
@@ -126,7 +127,7 @@ function cardOf(
   ];
 }
 
-/** Returns the position, or the reason why there is none. */
+/** Returns the position, or the reason why the bicycle has no position. */
 function placeOf({ position }: PageBicycle): string {
   if (typeof position === 'string') return position;
   const [longitude, latitude] = position;
@@ -154,8 +155,8 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
 }
 
 /**
- * For a link, shows only its UUID, as on the terminal, because other commands accept a UUID as an
- * argument.
+ * For a link, shows only the UUID in the link, as on the terminal. The user can copy it, because
+ * other commands accept a UUID as an argument.
  */
 function fieldText(text: string): ComponentChild {
   const [, uuid] =

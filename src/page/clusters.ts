@@ -1,13 +1,16 @@
 // Groups bicycles that cannot be drawn separately at the map's scale. This is a pure function.
-// Bicycles whose marks would overlap become one cluster, so that visibility never depends on the
-// drawing order.
+// Bicycles whose marks would overlap become one cluster. No bicycle is therefore hidden by another
+// one that is drawn later.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';
 import { bubblePixels, pointPixels } from './sizes.js';
 import { TILE_PIXELS } from './view.js';
 
-/** A cluster. The x coordinate of its middle is above 1 when the middle is beyond the date line. */
+/**
+ * A cluster. If the middle of the cluster is beyond the date line, the x coordinate of the middle
+ * is above 1.
+ */
 export interface PageCluster extends Point, Bounds {
   readonly bicycles: readonly PageBicycle[];
 }
@@ -20,8 +23,8 @@ interface Mark extends Point {
 }
 
 /**
- * The visible radius of a bicycle's mark, as a share of the mark's size. The outline of the mark
- * does not reach its edges.
+ * The visible radius of a bicycle's mark, as a share of the mark's size. The mark is smaller than
+ * its square, because its outline does not reach the edges of the square.
  */
 const MARK_RADIUS = 0.42;
 /**
@@ -30,8 +33,8 @@ const MARK_RADIUS = 0.42;
  */
 const MOST_PASSES = 30;
 /**
- * The key of a grid cell is its column times this number, plus its row. The number is larger than
- * the number of rows that the world has at the highest zoom.
+ * Each grid cell has a key: the column of the cell times this number, plus the row of the cell. The
+ * number is larger than the number of rows that the world has at the highest zoom.
  */
 const ROW = 2 ** 26;
 
@@ -59,7 +62,8 @@ export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
 }
 
 /**
- * Merges the bicycles in each cell, because the cells are so small that their marks would overlap.
+ * Merges the bicycles in each cell. The cells are so small that the marks of these bicycles would
+ * overlap.
  */
 function binMarks(
   placed: readonly PageBicycle[],
@@ -91,8 +95,8 @@ function binMarks(
 }
 
 /**
- * Merges overlapping marks: the largest mark takes in the smaller ones that it overlaps, then the
- * next largest.
+ * Merges overlapping marks. The largest mark takes in the smaller marks that it overlaps. The next
+ * largest mark then does the same.
  */
 function joinOverlapping(marks: readonly Mark[]): Mark[] {
   const sorted = marks.toSorted((a, b) => b.count - a.count || a.x - b.x || a.y - b.y);
@@ -144,7 +148,10 @@ function cellOf(x: number, y: number, pixels: number): number {
   return Math.floor(x / pixels) * ROW + Math.floor(y / pixels);
 }
 
-/** Moves a position west of the cut by one world to the east, so that the map begins at the cut. */
+/**
+ * If a position is west of the cut, moves it east by the width of the world. The map then begins at
+ * the cut.
+ */
 function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
 }

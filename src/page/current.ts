@@ -7,7 +7,7 @@ import { type OpenPage, rechoose, takeNews } from './page.js';
 import { openSlider } from './past.js';
 import type { Payload } from './payload.js';
 
-/** The interval at which the page updates ages and the groups that depend on them. */
+/** The interval at which the page updates ages, and the groups that depend on an age. */
 const AGE_PAUSE_MS = 5_000;
 
 export function goLive(page: OpenPage, { sequence, pastFromMs }: Payload): void {

@@ -28,8 +28,8 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
 }
 
 /**
- * The fields of all bicycles. They are unpacked when the first card is opened, because in the page
- * their block comes after the script.
+ * The fields of all bicycles. They are unpacked when the first card is opened. The script cannot
+ * unpack them earlier, because their block comes after the script in the page.
  */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
@@ -38,7 +38,7 @@ export async function pageFields(
   { isLive, link }: PageState,
 ): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
-  // When the page shows the fleet at a past moment, it has only the fields that the map draws.
+  // A page that shows the fleet at a past moment contains only the fields that the map draws.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));
   return fieldsAt(await details, place);

@@ -3,7 +3,10 @@
 import { h, render } from 'preact';
 import { showElapsed } from '../system/age.js';
 
-/** Returns the element with this id. The template and the page are built together. */
+/**
+ * Returns the element with this id. The element always exists, because the template and the page's
+ * script are built together.
+ */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no #${id}`);
@@ -35,8 +38,9 @@ export function oncePerFrame(draw: () => void): () => void {
 }
 
 /**
- * Limits calls, so that the pause between two calls is `REST_FACTOR` times as long as the last
- * call. This leaves time for other work when updates arrive ten times a second.
+ * Limits how often a function is called. The pause between two calls is `REST_FACTOR` times as long
+ * as the last call took. Other work therefore has enough time even when updates arrive ten times a
+ * second.
  */
 export function gently(work: () => void): () => void {
   let isAsked = false;

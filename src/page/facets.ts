@@ -1,5 +1,5 @@
-// The filters of the page. They are also charts: counts by state, by charge, and by the time since
-// the last position.
+// The filters of the page. Each filter is also a chart that counts bicycles by state, by charge, or
+// by the time since the last position.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
@@ -79,8 +79,8 @@ function search(state: PageState, { onFilter, onEnter }: FacetsOptions): Compone
 }
 
 /**
- * Returns a bar for each value that occurs or is selected. Known values come first, in order. For
- * charge, all values are shown.
+ * Returns a bar for each value that occurs or is selected. Known values come first, in their usual
+ * order. The charge chart shows all its values, even those that do not occur.
  */
 function bars(group: Group, state: PageState, { onFilter }: FacetsOptions): ComponentChild {
   const nowMs = nowOf(state);

@@ -16,7 +16,7 @@ export interface PageBicycle extends PageRow {
   readonly changedMs: number;
   /** The sort key of the name. It ignores accents, and sorts numbers by their value. */
   readonly nameKey: string | null;
-  /** The text in which the search looks. */
+  /** The text that is searched for the user's input. */
   readonly searchText: string;
 }
 
@@ -46,7 +46,7 @@ function add({ all, byUuid }: PageFleet, row: PageRow, changedMs: number): void 
 
 const NUMBER_DIGITS = 12;
 
-/** Computes the drawn data of a row. */
+/** Computes the data that is drawn in a row. */
 function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   const [x, y] =
     typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
@@ -74,7 +74,7 @@ export function update(
   fleet.all = [...fleet.byUuid.values()];
 }
 
-/** Returns the group that the bicycle belonged to at the given time. */
+/** Returns the group to which the bicycle belonged at the given time. */
 export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs: number): string {
   if (group === 'state') return state;
   if (group === 'silence') return silenceGroup(seenMs ?? undefined, nowMs);

@@ -24,7 +24,10 @@ export function chargeGroup(percent: number): string {
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
 
-/** The charge in percent below which a battery is low, and below which it must be replaced. */
+/**
+ * Two limits for the charge in percent. Below the first one a battery is low. Below the second one
+ * it must be replaced.
+ */
 export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 

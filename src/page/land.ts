@@ -23,10 +23,11 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
         ? [geometry.coordinates]
         : [],
   );
-  // Each polygon is a separate feature. Within a feature, MapLibre treats polygons with the
-  // opposite orientation as holes.
+  // Each polygon is a separate feature. If several polygons were in one feature, MapLibre would
+  // treat those with the opposite orientation as holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
-    // The coordinates continue beyond the date line, because MapLibre draws them on both sides.
+    // The coordinates continue beyond the date line. MapLibre then draws the shape on both sides of
+    // the line.
     const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));
     return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates } };
   });
@@ -57,7 +58,7 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
       id: 'borders',
       type: 'line',
       source,
-      // A vector map has precise streets, which the rough coastline would cross. It is therefore
+      // A vector map has precise streets. The rough coastline would cross these streets, so it is
       // hidden when the user zooms in.
       maxzoom: tiles?.kind === 'vector' ? 8 : 24,
       paint: { 'line-color': readColour('coast'), 'line-width': 1 },

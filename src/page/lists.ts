@@ -1,4 +1,5 @@
-// The lists next to the table: open alerts, and events since the page was opened.
+// The lists next to the table. One shows the open alerts, the other shows the events since the page
+// was opened.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { pageTime, showAge, showNumber } from './dom.js';
@@ -73,8 +74,8 @@ export function alertItem(
 }
 
 /**
- * Draws an item of a list as a button that selects its bicycle. The button is disabled for an item
- * without a bicycle.
+ * Draws an item of a list as a button. A click selects the bicycle of the item. The button is
+ * disabled when the item has no bicycle.
  */
 function listItem(
   uuid: string | null,

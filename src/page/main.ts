@@ -24,8 +24,8 @@ async function start(): Promise<void> {
 }
 
 if (window.trustedTypes !== undefined) {
-  // Trusted Types: no string on this page can become HTML or a script, except the URL of its own
-  // worker.
+  // Trusted Types: the browser refuses to use a string of this page as HTML or as a script. The
+  // only exception is the URL of the page's own worker.
   window.trustedTypes.createPolicy('default', {
     createScriptURL: (url) => {
       if (url.startsWith('blob:')) return url;

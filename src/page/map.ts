@@ -57,8 +57,8 @@ export function openMap(page: PageState, options: PageMapOptions) {
       draw();
     },
     /**
-     * Highlights the selected bicycle. With `near`, the map always moves to it. Otherwise it moves
-     * only when the bicycle is not visible.
+     * Highlights the selected bicycle. With `near`, the map always moves to the bicycle. Without
+     * `near`, the map moves only when the bicycle is not visible.
      */
     choose(near: boolean) {
       const { chosen } = page;
@@ -136,7 +136,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // After the view changes, the town names are shown only when the land below them has been drawn.
+  // After the view changes, the town names appear only when the map has drawn the land below them.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
@@ -186,8 +186,8 @@ function fitCluster(map: MapLibre, cluster: PageCluster): void {
 }
 
 /**
- * Returns a URL for MapLibre's worker script. The script is embedded in the page, because a page
- * that was opened from disk cannot load other files.
+ * Returns a URL for MapLibre's worker script. The page contains the script, because a page that was
+ * opened from disk cannot load other files.
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
@@ -207,7 +207,7 @@ function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
 }
 
-/** Options with which the map moves straight to its target. */
+/** Options that make the map jump to its target without an animation. */
 function flightOf(container: HTMLElement) {
   return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }
@@ -216,7 +216,7 @@ const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /**
  * Returns the west, south, east and north bounds of all positions. The range crosses the date line
- * when this makes it narrower.
+ * when such a range is narrower.
  */
 function lngLatsOf(bicycles: readonly PageBicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);

@@ -31,7 +31,7 @@ export interface PageMapState {
 }
 
 const SCALE_PIXELS = 110;
-/** Elements that are farther than this outside the map are not drawn. */
+/** Elements outside the map are not drawn when they are farther than this from its edge. */
 const BEYOND_PIXELS = 60;
 
 export function drawOverlay(
@@ -60,8 +60,8 @@ export function drawOverlay(
     const transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px) translate(-50%, 3px)`;
     return h('span', { class: 'zone', style: { transform } }, name);
   });
-  // Reuses the elements as long as the number of bubbles stays the same, so that the user can click
-  // a bubble while bicycles move.
+  // Reuses the elements while the number of bubbles stays the same. Otherwise a click on a bubble
+  // could be lost while bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
     if (!isSeen(cluster)) return null;
     const attributes = {
@@ -124,7 +124,10 @@ export function zonesInView({ map, page }: PageMapState): readonly PlacedName[] 
   return placed.slice(0, MOST_ZONES);
 }
 
-/** Draws the ring around the selected bicycle, or around the cluster that contains it. */
+/**
+ * Draws a ring around the selected bicycle. If a cluster contains the bicycle, draws the ring
+ * around the cluster.
+ */
 function ringOf(
   chosen: PageBicycle,
   { map, bubbles }: PageMapState,
@@ -138,8 +141,8 @@ function ringOf(
 }
 
 /**
- * Draws a cluster as a button: its count in a ring with the colours of its states, the most
- * frequent first.
+ * Draws a cluster as a button: its count inside a ring. The ring shows the colours of its states,
+ * the most frequent state first.
  */
 export function bubbleOf(cluster: PageCluster) {
   const count = cluster.bicycles.length;
@@ -162,7 +165,7 @@ export function bubbleOf(cluster: PageCluster) {
   };
 }
 
-/** Returns a count in a form that fits into a bubble: `999`, `1.1k`, `36k`. */
+/** Returns a count in a short form that fits into a bubble, such as `999`, `1.1k` or `36k`. */
 function shortNumber(count: number): string {
   if (count < 1000) return String(count);
   return count < 9950 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`;

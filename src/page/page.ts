@@ -1,5 +1,5 @@
-// Connects the parts of the page. Map, filters, table and card show the same fleet, selection and
-// filter.
+// Connects the parts of the page. The map, filters, table and card then show the same fleet,
+// selection and filter.
 
 import { readFragment, showFilter } from './address.js';
 import { openCard, type PageCard } from './card.js';
@@ -23,7 +23,7 @@ export interface OpenPage {
   /** Requests a redraw of everything, at most once per frame. */
   draw(): void;
   drawGently(): void;
-  /** Requests a redraw of the table only. This is needed after the map has moved. */
+  /** Requests a redraw of the table only. The table must be redrawn after the map has moved. */
   list(): void;
 }
 
@@ -56,7 +56,7 @@ export function openPage(payload: Payload): OpenPage {
   return page;
 }
 
-/** Opens the map. When the browser cannot draw it, table, filters and cards still work. */
+/** Opens the map. If the browser cannot draw the map, the table, filters and cards still work. */
 function openMapOrSay(
   { tiles }: Payload,
   state: PageState,
@@ -76,7 +76,10 @@ function openMapOrSay(
   }
 }
 
-/** Selects a bicycle. With `near` the map moves to it, otherwise only when it is not visible. */
+/**
+ * Selects a bicycle. With `near`, the map always moves to the bicycle. Otherwise, the map moves
+ * only if the bicycle is not visible.
+ */
 function choose(
   { state, map, card, table }: OpenPage,
   bicycle: PageBicycle | undefined,
@@ -85,7 +88,7 @@ function choose(
   state.chosen = bicycle;
   map?.choose(near);
   card.show();
-  // Scrolls the table to the row afterwards, because the card makes the table smaller.
+  // The table scrolls to the row only now, because opening the card has made the table smaller.
   table.choose(true);
 }
 
@@ -158,7 +161,7 @@ export function rechoose({ state, card }: OpenPage): void {
   card.show();
 }
 
-/** Connects the buttons of the template and the keys. */
+/** Connects the keys, and the buttons in the template, to their actions. */
 function listen({ state, map, card, list, draw }: OpenPage): void {
   window.addEventListener('hashchange', () => {
     state.filter = readFragment(location.hash);
@@ -168,13 +171,14 @@ function listen({ state, map, card, list, draw }: OpenPage): void {
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));
   byId('farther').addEventListener('click', () => map?.zoom(-1));
-  // The map must be redrawn, because it reads its colours only when it is created.
+  // The map must be painted again when the colour scheme changes. Otherwise it reads its colours
+  // only once, when it is created.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();
     if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
-    // On a narrow screen the search field is hidden in a tab with the filters, which is opened
+    // On a narrow screen, the search field is in a tab with the filters. The tab must be opened
     // first.
     if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();

@@ -11,7 +11,7 @@ export interface SliderOptions {
   onPast(payload: Payload): void;
 }
 
-/** How long the slider must rest before the fleet is requested. */
+/** How long the user must not move the slider before the fleet is requested. */
 const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // A newer request replaced this one and aborted it, which is not a failure.
+      // This is not a failure: a newer request has replaced this request and aborted it.
       if (!signal.aborted) say('the history of the mirror cannot be read');
     }
   };

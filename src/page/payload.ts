@@ -1,6 +1,6 @@
 // The data that fleet sends to the page: first the whole fleet, and then updates.
 
-/** The drawn data of a bicycle. */
+/** The data with which a bicycle is drawn. */
 export interface PageRow {
   readonly uuid: string;
   readonly name: string | null;

@@ -1,5 +1,5 @@
-// Draws the bicycles as points, with a single buffer and a single texture of marks, so that 100,000
-// bicycles move as smoothly as ten.
+// Draws the bicycles as points. All points use a single buffer and a single texture of marks, so
+// 100,000 bicycles move as smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { mercatorY, worldX } from '../globe/projection.js';
@@ -9,7 +9,7 @@ import { pointPixels } from './sizes.js';
 import { LOOKS, readColour } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
-/** The parts of a vertex, and the number of floats of each part. */
+/** The fields of a vertex, and the number of floats in each field. */
 const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
 const VERTEX_FLOATS = 6;
 /** How long a halo marks a change. */
@@ -109,7 +109,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
       isUnpainted = true;
       map.triggerRepaint();
     },
-    /** Returns the nearest drawn bicycle within a distance of a pixel of the map. */
+    /** Returns the bicycle drawn nearest to a pixel of the map, within a maximum distance. */
     nearest(pixelX: number, pixelY: number, withinPixels: number): PageBicycle | undefined {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];

@@ -14,17 +14,20 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     fleet: openFleet(rows),
     zones,
     zoneNames: zoneNames(zones),
-    /** The time of the data, for a page opened from disk and for a moment in the past. */
+    /**
+     * The time of the data. It is set when the page was opened from disk, or when the page shows a
+     * moment in the past.
+     */
     atMs,
     note,
     /**
-     * Whether fleet keeps the page up to date. False for a page that was opened from disk, and for
-     * a moment of the past.
+     * Whether fleet keeps the page up to date. False when the page was opened from disk, or when it
+     * shows a moment in the past.
      */
     isLive: link !== null,
     /** fleet's connection to the service; null on a page opened from disk. */
     link,
-    /** When fleet stopped responding; undefined while it responds. */
+    /** When fleet stopped responding to the page; undefined while fleet responds. */
     lostMs: undefined as number | undefined,
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */

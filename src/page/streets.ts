@@ -44,7 +44,10 @@ function withoutIcon(layer: LayerSpecification): LayerSpecification {
   return { ...layer, id, layout };
 }
 
-/** Returns the URL of a tile for a served page, or of the archive for a page opened from disk. */
+/**
+ * Returns the URL of a tile on a served page. On a page opened from disk, returns the URL of the
+ * archive.
+ */
 function ownAddress(url: string): string {
   const text = byId('tiles').textContent ?? '';
   if (text === '') return new URL('.', location.href).href + url;

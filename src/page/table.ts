@@ -116,13 +116,14 @@ function drawTable(table: Table): void {
   const rows = listed
     .slice(first, last)
     .map((bicycle, offset) => rowOf(table, bicycle, first + offset));
-  // Finds the row by the position of the click, because cells may have been redrawn in between.
+  // Finds the row by the position of the click and not by the clicked cell, because cells may have
+  // been redrawn in the meantime.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
     const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
     if (bicycle !== undefined) onChoose(bicycle);
   };
-  // The keyboard focus is on the grid, which scrolls, and not on its rows.
+  // The grid scrolls, so the grid has the keyboard focus and not one of its rows.
   const attributes = {
     role: 'grid',
     class: 'table',

@@ -25,8 +25,8 @@ export function zoneFeatures(zones: readonly PageZone[]): FeatureCollection {
 }
 
 /**
- * Returns the names of the zones, with the bounds of the polygon with the most positions. Zones
- * without a name are omitted.
+ * Returns the names of the zones. Each name comes with the bounds of the zone's polygon that has
+ * the most positions. Zones without a name are omitted.
  */
 export function zoneNames(zones: readonly PageZone[]): ZoneName[] {
   return zones.flatMap(({ name, polygons }) => {

@@ -26,8 +26,8 @@
 // `isBalanced`, the second goal is to minimise the longest tour in seconds, then the distance.
 //
 // The search is deterministic. The random numbers have a fixed seed, and the number of steps
-// depends only on the number of stops. If the caller sets a time limit, it replaces the number of
-// steps. The result then depends on the machine's speed.
+// depends only on the number of stops. If the caller sets a time limit, this limit replaces the
+// number of steps. The result then depends on the machine's speed.
 //
 // Why not a library: npm has no maintained package for this problem that works without native code
 // or a server (2026-11). `node_or_tools` is a native module for old versions of Node, and
@@ -48,14 +48,17 @@
 import { createRandom } from '../system/random.js';
 
 /**
- * The number of stops. In the tables, the stops have the indexes 0 to `stops - 1`, the start has
- * the index `stops`, and the end has `stops + 1`.
+ * The number of stops. In the tables, the stops have the indexes 0 to `stops - 1`. The start has
+ * the index `stops`, and the end has the index `stops + 1`.
  */
 export interface RoutingProblem {
   readonly stops: number;
   /** The distance from each place to each place in metres, row by row. */
   readonly metres: Int32Array;
-  /** The travel times from each place to each place in seconds; undefined for a constant speed. */
+  /**
+   * The travel times from each place to each place in seconds. Undefined when the speed is
+   * constant.
+   */
   readonly seconds?: Int32Array | undefined;
   /** The constant speed. It is ignored when `seconds` is set. */
   readonly secondsPerMetre: number;
@@ -80,7 +83,7 @@ export interface Tours {
 
 export interface SearchLimits {
   /**
-   * Returns the share of the time limit that has passed, from 0 to 1. When it is not set, the
+   * Returns the share of the time limit that has passed, from 0 to 1. Without this function, the
    * search ends after a fixed number of steps.
    */
   readonly elapsed?: () => number;
@@ -123,11 +126,14 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
 /** When stops are inserted or removed, only this many of the nearest stops are considered. */
 const MOST_NEIGHBOURS = 100;
 /**
- * The maximum number of evaluations in a search without a time limit. An evaluation tries one
- * position for a stop. This number of evaluations takes about two seconds.
+ * The maximum number of evaluations in a search without a time limit. One evaluation tries one
+ * position for a stop. The whole number of evaluations takes about two seconds.
  */
 const EVALUATION_BUDGET = 250_000_000;
-/** The maximum number of steps per stop, because a search with few stops needs few steps. */
+/**
+ * The maximum number of steps for each stop. A search with few stops needs few steps, and this
+ * limit ends it early.
+ */
 const STEPS_PER_STOP = 1_000;
 /**
  * The local search stops after this many evaluations. It reaches this number only with thousands of
@@ -146,14 +152,15 @@ const TOUR_EVALUATIONS = 10;
 /** The maximum number of waiting stops that one step tries to insert. */
 const MOST_TRIED = 30;
 /**
- * The maximum number of stops in a string (consecutive stops of a tour that are removed together),
- * and the mean number of stops that a step removes.
+ * The maximum number of stops in a string, and the mean number of stops that a step removes. A
+ * string consists of consecutive stops of a tour that are removed together.
  */
 const LONGEST_STRING = 10;
 const MEAN_REMOVED = 10;
 /**
  * The probability that a string is split, which means that some of its middle stops stay in the
- * tour. The second value is the probability, after each kept stop, that no further stop is kept.
+ * tour. The second value is the probability that no further stop is kept. It applies after each
+ * kept stop.
  */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;
@@ -168,8 +175,8 @@ const END_LEGS = 0.004;
 /** After this many evaluations (a few milliseconds), the search returns control to its caller. */
 const EVALUATIONS_A_SLICE = 500_000;
 /**
- * The weight of the total duration in a balanced search. It decides between tours that are equally
- * long.
+ * The weight of the total duration in a balanced search. It is used to choose between tours that
+ * are equally long.
  */
 const TOTAL_WEIGHT = 0.01;
 const SEED = 0x2f6e2b1;
@@ -218,8 +225,8 @@ class Search {
   readonly #size: number;
   readonly #costs: Int32Array;
   /**
-   * The cost table with rows and columns swapped. An insertion looks up the legs to and from a
-   * stop. With both tables, each look-up reads only the stop's row.
+   * The cost table with rows and columns swapped. An insertion looks up the legs to a stop and the
+   * legs from the stop. With both tables, each look-up reads a single row.
    */
   readonly #costsTo: Int32Array;
   readonly #demands: Float64Array;
@@ -265,8 +272,8 @@ class Search {
   }
 
   /**
-   * Returns roughly how many seconds correspond to one unit of cost. This is needed only for the
-   * cost of an unassigned stop.
+   * Returns roughly how many seconds correspond to one unit of cost. This ratio is needed only for
+   * the cost of an unassigned stop.
    */
   #secondsPerCost(): number {
     return this.#problem.seconds === undefined ? this.#problem.secondsPerMetre : 10;
@@ -393,8 +400,8 @@ class Search {
         sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
         yield share;
       }
-      // A balanced search skips moves between tours. These moves are rated by distance, which does
-      // not show whether the longest tour becomes shorter.
+      // A balanced search skips moves between tours. These moves are rated by distance, but a
+      // smaller distance does not mean that the longest tour becomes shorter.
       if (isBalanced) continue;
       for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
         if (this.#relocate(stop) || this.#exchange(stop)) isBetter = true;
@@ -808,8 +815,8 @@ class Search {
         const duration = this.#durations[tour] as number;
         const added = this.#addedSeconds(before, stop, after, isEmpty);
         if (duration + added > maxSeconds) continue;
-        // The price is the increase of the squared duration, so that adding a stop to a long tour
-        // is expensive.
+        // The price is the increase of the squared duration. Adding a stop to a long tour is
+        // therefore expensive.
         if (isBalanced === true) price = (duration + added) ** 2 - duration ** 2;
       }
       if (price >= best) continue;

@@ -1,7 +1,10 @@
 // The Accept header: media types and the version parameter (interface.md section 9).
 import { refuse } from './problem.js';
 
-/** The only version. Assumed: "Other supported versions … not shown". */
+/**
+ * The only version that the sandbox supports. Assumed, because interface.md says: "Other supported
+ * versions … not shown".
+ */
 export const API_VERSION = '1.0';
 
 /** Media types that accept JSON and event streams. */
@@ -9,9 +12,9 @@ export const JSON_MEDIA_TYPES = /application\/(?:json|\*)|\*\/\*/i;
 export const STREAM_MEDIA_TYPES = /text\/event-stream|application\/json|\*\/\*/i;
 
 /**
- * Throws a 406 Problem when the header does not accept the media type or names a version other than
- * 1.0. Assumed: without a header or a version, the version is 1.0, unless `needsVersion` is set, as
- * observed.
+ * Throws a 406 Problem when the header does not accept the media type, or names a version other
+ * than 1.0. Assumed: a missing header or a header without a version means version 1.0. With
+ * `needsVersion`, as observed, a missing version is refused.
  */
 export function checkAccept(
   header: string | undefined,

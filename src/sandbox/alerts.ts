@@ -23,7 +23,9 @@ const ALERT_MESSAGES: { [alertType: string]: string } = {
   'zone.low_threshold': 'Fewer bicycles than wanted',
 };
 
-/** The fields of an alert that the caller chooses. The other fields depend on its bicycle. */
+/**
+ * The fields of an alert that the caller chooses. The other fields are derived from the bicycle.
+ */
 type AlertInput = Pick<
   ServedAlert,
   'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'
@@ -33,8 +35,8 @@ type AlertInput = Pick<
 type Subject = Pick<ServedAlert, 'user' | 'causality' | 'extra' | 'bicycle' | 'message'>;
 
 /**
- * Creates an alert about a bicycle or about its organization's zone; `modifiedAt` is in
- * microseconds since the epoch.
+ * Creates an alert about a bicycle, or about the zone of the bicycle's organization. `modifiedAt`
+ * is in microseconds since the epoch.
  */
 export function makeAlert(
   fleet: ServedFleet,
@@ -124,7 +126,7 @@ export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<
 }
 
 function publishAlert(fleet: ServedFleet, row: AlertRow): void {
-  // Assumed: like bicycles, alerts have their own topic ("Topics for senders other than bicycle …
+  // Assumed: alerts have a separate topic, as bicycles do ("Topics for senders other than bicycle …
   // not shown"). Observed: alerts are not pushed.
   if (!fleet.isObserved) {
     fleet.publish({

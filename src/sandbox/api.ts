@@ -45,8 +45,8 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   addAlertRoutes(options, route);
   addLoginRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
-  // The checks run in the order of Django REST framework: version, token, method, then the checks
-  // of the handler.
+  // The checks run in the same order as in Django REST framework: version, token, method, and then
+  // the checks of the handler.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
     const [path = '', query = ''] = url.split(/\?(.*)/s);

@@ -35,7 +35,7 @@ import {
 } from './transitions.js';
 
 /**
- * Adds the routes. Those that interface.md does not name are only added for the observed service.
+ * Adds the routes. Routes that interface.md does not name are added only for the observed service.
  */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
@@ -125,7 +125,8 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
 
 /**
  * With the `lag` or `cache` fault, a user who repeats a request gets the same response for some
- * time. A cache also sends the age of its copy and the date of the original response.
+ * time. With `cache`, the response also contains the age of the copy and the date of the original
+ * response.
  */
 function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
   const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();
@@ -180,8 +181,9 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
     checkPace(row, viewer);
     checkState(row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
-    // Observed: with `dry_run`, the response means "would be allowed". interface.md does not
-    // mention this field, so a service that only follows interface.md performs the request.
+    // Observed: for a request with `dry_run`, success means "would be allowed", and nothing is
+    // changed. interface.md does not mention this field. A service that only follows interface.md
+    // therefore carries out the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
     // Assumed: the response is 200 with the updated bicycle. The interface says "Response … not

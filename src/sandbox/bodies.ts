@@ -33,8 +33,8 @@ function readFields(
   const isGiven = (field: string) => body[field] !== undefined && body[field] !== null;
   const prefix = new URL(fleet.baseUrl).pathname.replace(/\/$/, '');
   // "Related resources are referenced by absolute URL (a link to the resource), not by bare
-  // identifier" (section 2). Assumed: as in Django, only the link's path is compared, because a
-  // proxy may be in front.
+  // identifier" (section 2). Assumed: as in Django, only the path of the link is compared. The rest
+  // of the link may differ when a proxy is in front of the service.
   const readLink = (field: string, collection: string, isThere: (uuid: string) => boolean) => {
     if (!isGiven(field)) return undefined;
     const text = String(body[field]);
@@ -75,7 +75,7 @@ function readFields(
 
 /**
  * The organization and the name that a new or edited bicycle will have, for the uniqueness check.
- * `own` is the bicycle's row if it already exists.
+ * `own` is the row of the edited bicycle, and undefined for a new bicycle.
  */
 interface Claim {
   organization: string;
@@ -121,8 +121,9 @@ export function readNewBicycle(
 }
 
 /**
- * Parses an edit. Observed: it is complete (PUT) or partial (PATCH), `state` and unknown fields are
- * ignored, and a lock can only be changed in WORKSHOP_STATES. Throws a 400 or 403 Problem.
+ * Parses an edit. Observed: an edit contains all fields (PUT) or some fields (PATCH). `state` and
+ * unknown fields are ignored. A lock can be changed only in WORKSHOP_STATES. Throws a 400 or 403
+ * Problem.
  */
 export function readEdit(
   fleet: ServedFleet,

@@ -34,7 +34,10 @@ export type Handler = (request: ApiRequest, viewer: Viewer) => ServedAnswer | Pr
 
 export type Handlers = { [method in 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler };
 
-/** Adds a path. It requires a version and a token unless `isOpen`. `:uuid` matches one segment. */
+/**
+ * Adds a path. Its requests must contain a version and a token, unless `isOpen` is true. `:uuid`
+ * matches one segment.
+ */
 export type AddRoute = (path: string, handlers: Handlers, isOpen?: boolean) => void;
 
 export function answerText(status: 200 | 201, body: string): ServedAnswer {
@@ -44,8 +47,8 @@ export function answerText(status: 200 | 201, body: string): ServedAnswer {
 export const NOTHING: ServedAnswer = { status: 204 };
 
 /**
- * Section 2.6: count, next, previous, results. Assumed: "empty when none" means null, and every
- * list has the envelope.
+ * The envelope of section 2.6: count, next, previous, results. Assumed: "empty when none" means
+ * null, and every list is sent in this envelope.
  */
 export function answerList<Row>(
   { query, path }: ApiRequest,

@@ -12,8 +12,8 @@ export interface FaultTarget {
 }
 
 /**
- * The requests to which a fault applies. Default: all. Only code can set `only`; the option
- * `--fault` cannot.
+ * The requests to which a fault applies. By default, it applies to all requests. `only` can be set
+ * in code, but not with the option `--fault`.
  */
 export interface FaultScope {
   only?: (request: FaultTarget) => boolean;
@@ -23,8 +23,8 @@ export interface FaultScope {
  * - `noreplay`: after an interruption, missed events are not sent again, regardless of
  *   Last-Event-ID.
  * - `resend`: all stored events are sent again, even those that were already received.
- * - `norented`: while a bicycle is rented, only its rider gets its state; other subscribers only
- *   learn that it left the previous state.
+ * - `norented`: while a bicycle is rented, only its rider receives its state. Other subscribers
+ *   receive only the message that the bicycle left the previous state.
  * - `shrink`: a multi-page list loses its first bicycle after its first page was sent.
  * - `nocount`: lists have no count.
  * - `nodate`: responses have no `Date`.
@@ -56,11 +56,11 @@ export type Fault =
    */
   | ({ kind: 'error'; status: number; share: number; times?: number } & FaultScope)
   /**
-   * Carries out a share of the requests, or the next `times` requests, but closes the socket before
-   * it sends a response.
+   * Closes the socket before the response is sent. Applies to a share of the requests, or to the
+   * next `times` requests. The requests are carried out.
    */
   | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
-  /** Cuts a push connection this long after it was opened. */
+  /** Closes a push connection this long after it was opened. */
   | { kind: 'drop'; milliseconds: number }
   /** Delays every event of the push channel by this time. */
   | { kind: 'late'; milliseconds: number }
@@ -73,13 +73,13 @@ export type Fault =
    */
   | { kind: 'throttle'; milliseconds: number }
   /**
-   * For this long, a list of bicycles may repeat its earlier response to the same request, like a
-   * lagging replica.
+   * For this long, the sandbox may answer a list request with its earlier response to the same
+   * request, like a lagging replica.
    */
   | { kind: 'lag'; milliseconds: number }
   /**
-   * Like `lag`, but caused by a cache in front of the service: the copy has an `Age`, and the
-   * `Date` of the original response.
+   * Like `lag`, but the old response comes from a cache in front of the service. It has an `Age`
+   * header, and the `Date` of the original response.
    */
   | { kind: 'cache'; milliseconds: number }
   /**
@@ -125,8 +125,7 @@ export type Faults = ReturnType<typeof createFaults>;
  * determines which requests are affected.
  */
 export function createFaults(random: Random, initial: readonly Fault[]) {
-  // The faults are copied, because the number of times that a fault may still occur is decreased in
-  // the copy.
+  // The faults are copied because the copy counts down how many times each fault may still occur.
   let current = initial.map((fault) => ({ ...fault }));
 
   function ofKind<Kind extends Fault['kind']>(kind: Kind): Extract<Fault, { kind: Kind }>[] {

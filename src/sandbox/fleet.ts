@@ -93,11 +93,11 @@ export interface ServedHistoryEntry {
 }
 
 export interface AlertRow extends Row<ServedAlert> {
-  /** The uuid of its bicycle; undefined for an alert about a zone. */
+  /** The uuid of the bicycle that the alert is about; undefined for an alert about a zone. */
   bicycle: string | undefined;
 }
 
-/** A message for the push channel. All its topics get the same string. */
+/** A message for the push channel. The same string is sent to all topics of the message. */
 export interface Publication {
   sender: string;
   topics: string[];
@@ -113,8 +113,8 @@ export interface Surroundings {
   zones: Zone[];
   models: Model[];
   /**
-   * The uuids of the users. A token without a chosen user belongs to one of the first three, one
-   * for each role.
+   * The uuids of the users. The first three users are the default users, one for each role. If no
+   * user is chosen for a token, the token belongs to the default user of its role.
    */
   users: string[];
 }
@@ -122,7 +122,7 @@ export interface Surroundings {
 /** The simulated service around the fleet. */
 export interface FleetService {
   /**
-   * Whether the sandbox behaves like the observed service. Otherwise it follows only interface.md.
+   * Whether the sandbox behaves like the observed service. If false, it follows only interface.md.
    */
   isObserved: boolean;
   /** The base URL without a trailing slash. Links are absolute and below this URL. */
@@ -173,8 +173,8 @@ const LINK_FIELDS = [
 ];
 
 /**
- * Runs a transition and pushes the new state. Changes nothing and returns false when the state does
- * not allow the transition. `rider` is the user who rents or reserves.
+ * Runs a transition and pushes the new state. When the state does not allow the transition, changes
+ * nothing and returns false. `rider` is the user who rents or reserves the bicycle.
  */
 export function runTransition(
   fleet: ServedFleet,
@@ -207,8 +207,8 @@ function nameInHistory({ isObserved }: FleetService, transition: ServedTransitio
 }
 
 /**
- * Returns the transitions of a bicycle, oldest first. When there is no transition, returns a
- * made-up one into the current state.
+ * Returns the transitions of a bicycle, oldest first. When the bicycle has no transitions, returns
+ * one made-up transition into the current state.
  */
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
@@ -236,8 +236,8 @@ export function changeBicycle(
   if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  // Assumed: this message is sent before the update. A client that merges messages therefore ends
-  // up with the new state.
+  // Assumed: this message is sent before the update. The update arrives last, so a client that
+  // merges messages ends up with the new state.
   if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),
@@ -260,8 +260,9 @@ function pushedText(row: BicycleRow): string {
 }
 
 /**
- * Returns the topics of a bicycle's messages (section 6.1). Observed: the envelope has the
- * bicycle's own topic, and a parent organization has an additional topic.
+ * Returns the topics of a bicycle's messages (section 6.1). Observed: the envelope names the
+ * bicycle's own topic. If the organization has a parent, the message is also sent to a topic of the
+ * parent.
  */
 function addressOf(
   fleet: ServedFleet,
@@ -341,8 +342,8 @@ export function createBicycle(
 }
 
 /**
- * Adds the observed fields that interface.md does not name. Does nothing when the service only
- * follows the interface.
+ * Adds the observed fields that interface.md does not name. Does nothing when the sandbox follows
+ * only interface.md.
  */
 export function addObservedFields(fleet: ServedFleet, row: BicycleRow): void {
   if (!fleet.isObserved) return;
@@ -380,8 +381,8 @@ export function linkTo(fleet: { baseUrl: string }, collection: string, uuid: str
 }
 
 /**
- * Returns the time of a change in microseconds. It is the current time or slightly later, so that
- * no two changes have the same time.
+ * Returns the time of a change in microseconds. The result is the current time or slightly later,
+ * because no two changes may have the same time.
  */
 export function nextMoment(fleet: ServedFleet): number {
   fleet.version += 1;

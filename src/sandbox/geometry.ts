@@ -19,7 +19,7 @@ const PLAIN_DECIMAL = /^-?\d+(?:\.\d+)?$/;
  * Parses
  * "<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>" in
  * degrees. Returns the box or an error message. With `isAnyCorner`, any two opposite corners are
- * accepted, as observed, so that no box crosses the antimeridian.
+ * accepted (observed). No box then crosses the antimeridian.
  */
 export function parseBox(text: string, isAnyCorner = false): ServedBox | string {
   const parts = text.split(',');
@@ -57,8 +57,8 @@ export function isInside(box: ServedBox, latitude: unknown, longitude: unknown):
 const METRES_A_DEGREE = 111_195;
 
 /**
- * Returns the approximate distance to the centre of a box in metres, as if the earth were flat
- * (observed); null when there is no position.
+ * Returns the approximate distance to the centre of a box in metres, or null when there is no
+ * position. Observed: the service calculates as if the earth were flat.
  */
 export function distanceToMiddle(
   box: ServedBox,
@@ -73,7 +73,7 @@ export function distanceToMiddle(
   return Math.round(Math.hypot(up, right) * 10) / 10;
 }
 
-/** Returns a number, which may be sent as a string ("decimal number"), or null. */
+/** Returns a number, or null. The value may also be a string with a number ("decimal number"). */
 export function numberFrom(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value === '') return null;

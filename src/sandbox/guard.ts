@@ -4,8 +4,8 @@ import { type Problem, refuse } from './problem.js';
 export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Returns the error for a request that was not addressed to this port on loopback, or that came
- * from a web page. Otherwise returns undefined.
+ * Returns an error for two kinds of requests: requests that were not addressed to this port on
+ * loopback, and requests from a web page. Returns undefined for other requests.
  */
 export function refusalOf(
   headers: { host?: string | undefined; origin?: string | undefined },
@@ -18,8 +18,8 @@ export function refusalOf(
       'misdirected_request',
     );
   }
-  // A request with an Origin comes from a web page. The sandbox has no web pages, so the page
-  // belongs to another server.
+  // Only web pages send an Origin. The sandbox has no web pages, so such a request comes from the
+  // page of another server.
   if (headers.origin !== undefined) {
     return refuse(
       403,

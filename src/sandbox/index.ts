@@ -1,5 +1,5 @@
-// The sandbox: the service of interface.md on two loopback ports, in memory, with a seed and faults
-// on request.
+// The sandbox: simulates the service of interface.md in memory, on two loopback ports. Its data
+// depends on a seed. It produces faults on request.
 
 import { createRandom } from '../system/random.js';
 import { createApi } from './api.js';
@@ -61,8 +61,8 @@ export interface SandboxOptions extends SandboxWorld {
    */
   storedText?: (text: string) => string | null;
   /**
-   * `observed` adds single bicycles, their history, edits, more filters and orderings, versions,
-   * whole seconds and more.
+   * `observed` adds requests for single bicycles, their history, edits, more filters and orderings,
+   * versions, times in whole seconds, and more.
    */
   service?: ServiceKind;
   /** API port. Default: 0, any free port. */
@@ -86,8 +86,8 @@ export interface SandboxOptions extends SandboxWorld {
 }
 
 /**
- * A running sandbox. It has two organizations; the first one has nearly all bicycles. Its users are
- * an admin, a fleet operator, then renters.
+ * A running sandbox. It has two organizations; the first one has nearly all bicycles. Its first two
+ * users are an admin and a fleet operator. All other users are renters.
  */
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
@@ -98,7 +98,10 @@ export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 const RECORDED_REQUESTS = 5000;
 const RECORDED_LINES = 20_000;
 
-/** Separate random sources, so that faults and events do not depend on the size of the fleet. */
+/**
+ * Faults and events each have their own random source. They therefore do not depend on the size of
+ * the fleet.
+ */
 const FAULT_SEED = 0x0fa17;
 const LIFE_SEED = 0x011fe;
 const CREATION_SEED = 0x0c0de;

@@ -16,15 +16,15 @@ export interface Selection<Row> {
   /** Whether a row is selected. */
   accepts: (row: Row) => boolean;
   /**
-   * The key under which the rows that `accepts` selects are cached. Equal keys must always mean
-   * equal conditions.
+   * The cache key for the rows that `accepts` selects. Two requests with equal keys must always
+   * have the same conditions.
    */
   acceptsName: string;
 }
 
 /**
- * Returns the selected rows in order. The caller must not change the rows or keep them after the
- * fleet changes.
+ * Returns the selected rows in order. The caller must not change the rows. It must not use them
+ * after the fleet has changed.
  */
 export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
@@ -58,8 +58,8 @@ export function createLists<Row extends { index: number }>(
 }
 
 /**
- * Assumed: rows without a value come last in both directions. Equal rows stay in order of creation
- * or in reverse order.
+ * Assumed: rows without a value come last in both directions. Equal rows are in order of creation,
+ * or in the reverse order when the ordering is descending.
  */
 function comparison<Row extends { index: number }>(
   orderings: readonly Ordering<Row>[],

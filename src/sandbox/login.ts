@@ -1,5 +1,5 @@
-// Answers logins and token renewals. A renewal uses a refresh token, as real services do, or the
-// access token itself.
+// Answers logins and token renewals. A token is renewed with a refresh token, as on real services,
+// or with the access token itself.
 import { randomUUID } from 'node:crypto';
 import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
 import { answerText, readObject } from './exchange.js';
@@ -46,7 +46,7 @@ interface Failures {
 export function addLoginRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet, tokens } = options;
   const { isObserved } = fleet;
-  /** Each refresh token is valid once. The answer to its renewal contains the next one. */
+  /** Each refresh token can be used once. The response contains the next refresh token. */
   const refreshTokens = new Map<string, Owner>();
   const failures = new Map<string, Failures>();
 

@@ -1,6 +1,6 @@
 // The sandbox's error responses: their formats, and one function for each reason.
 
-/** The reason for an error: a message for people, and a code for programs. */
+/** The reason for an error: a human-readable message, and a machine-readable code. */
 export interface Reason {
   message: string;
   code: string;
@@ -36,9 +36,9 @@ export interface ServedAnswer {
 
 /**
  * Returns the response for a thrown value. A value other than a Problem is a bug in the sandbox.
- * Observed: 500 is an HTML page. Assumed: section 7 of the interface says only "not shown", so the
- * observed format is used: `{"detail": {"<field>": [{"message", "code"}]}}`, with a bare array for
- * general errors.
+ * Observed: 500 is an HTML page. Section 7 of the interface says only "not shown". Assumed: all
+ * other errors have the observed format `{"detail": {"<field>": [{"message", "code"}]}}`. General
+ * errors are a bare array.
  */
 export function answerOf(thrown: unknown): ServedAnswer {
   const problem =
@@ -76,7 +76,9 @@ export function refuseField(field: string, message: string, code: string): Probl
   return new Problem(400, { [field]: [{ message, code }] });
 }
 
-/** Returns a 404 error. It is also used when the resource exists but the viewer may not see it. */
+/**
+ * Returns a 404 error. This error is also used when the viewer may not see an existing resource.
+ */
 export function refuseUnknown(message = 'Not found.'): Problem {
   return refuse(404, message, 'not_found');
 }

@@ -9,14 +9,14 @@ import { type Exchange, sendAnswer } from './server.js';
 import type { TokenService, Viewer } from './token.js';
 
 /**
- * The maximum amount of data that a subscriber may leave unread. A subscriber that exceeds it is
- * disconnected, which limits the sandbox's memory.
+ * The maximum amount of data that a subscriber may leave unread. A subscriber that exceeds this
+ * limit is disconnected, because unread data uses the sandbox's memory.
  */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /**
- * The longest timer that Node supports. The sandbox does not end a subscription whose token is
- * valid for longer than this.
+ * The longest timer that Node supports. If a token is valid for longer than this, the sandbox does
+ * not end its subscription.
  */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -28,8 +28,8 @@ interface Connection {
   viewer: Viewer;
   outgoing: ServerResponse;
   /**
-   * When the connection was opened, on the monotonic clock. Changes to the system time therefore do
-   * not affect the faults `drop` and `stall`.
+   * When the connection was opened, on the monotonic clock. On this clock, a change of the system
+   * time does not affect the faults `drop` and `stall`.
    */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */
@@ -148,8 +148,8 @@ export class PushChannel {
   }
 
   /**
-   * Returns the missed events. Assumed: ids are whole numbers. When an id is unknown or its event
-   * is no longer stored, only new events are sent.
+   * Returns the missed events. Assumed: ids are whole numbers. If the event with the given id is
+   * unknown or no longer stored, only new events are sent.
    */
   #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
     const { faults, replay, log } = this.#options;
@@ -253,7 +253,7 @@ function roleOfTopic(topic: string): Topic {
 
 /**
  * Returns the organization of a topic, or undefined when the topic does not exist (section 6.1).
- * Observed: the children of an organization have a common topic, and there is no topic for alerts.
+ * Observed: all child organizations of an organization share a topic. There is no topic for alerts.
  */
 function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];

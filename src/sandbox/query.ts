@@ -4,7 +4,7 @@ import { Problem, refuseField, refuseUnknown } from './problem.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Observed: "page_size up to 100, clamped silently". */
+/** The largest page. Observed: "page_size up to 100, clamped silently". */
 const LARGEST_PAGE = 100;
 
 /** Assumed: when a parameter with a single value is repeated, the last value is used. */
@@ -85,8 +85,8 @@ export function readOrderings(
 }
 
 /**
- * Returns the values of a parameter that may be repeated. An empty result means that every value is
- * accepted. Throws a 400 Problem for an unknown value.
+ * Returns the values of a parameter that may be repeated. An empty result means that the parameter
+ * does not filter. Throws a 400 Problem for an unknown value.
  */
 export function readChoices(
   query: URLSearchParams,

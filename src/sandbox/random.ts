@@ -49,8 +49,8 @@ export function randomUuid(random: Random): string {
 }
 
 /**
- * Returns the first row for which `fits` returns true. The search begins at a random position and
- * continues at the start of the rows.
+ * Returns the first row for which `fits` returns true. The search begins at a random row. After the
+ * last row, it continues with the first one.
  */
 export function findFrom<Row>(
   rows: readonly Row[],

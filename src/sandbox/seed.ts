@@ -229,8 +229,8 @@ function nameOf(random: Random, index: number): string {
 }
 
 /**
- * Maps each alert type to the condition that a bicycle must meet. Any bicycle can have an alert of
- * an unlisted type.
+ * Maps each alert type to the condition that a bicycle must meet. An alert whose type is not listed
+ * here can belong to any bicycle.
  */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
@@ -253,7 +253,10 @@ export function findFitting(
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
-/** The number of combinations of type and state. The first alerts use each combination once. */
+/**
+ * The number of combinations of an alert type and an alert state. The first alerts use each
+ * combination once.
+ */
 const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {

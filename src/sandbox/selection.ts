@@ -24,7 +24,10 @@ const NUMBER_FIELDS: readonly string[] = [
 /** Observed: the default order. */
 const NEWEST_FIRST = [{ name: 'created', descending: true }];
 
-/** Returns the sort fields: one field that interface.md names, or several fields, as observed. */
+/**
+ * Returns the sort fields. interface.md describes a single field. Observed: several fields are also
+ * accepted.
+ */
 function orderingsOf(
   { isObserved }: ServedFleet,
   query: URLSearchParams,
@@ -45,8 +48,8 @@ export function selectBicycles(
   const zone = readZone(fleet, query, wanted ?? viewer.organization);
   const box = readBox(query, fleet.isObserved);
   const orderings = orderingsOf(fleet, query, BICYCLE_FIELDS, BICYCLE_ORDERINGS);
-  // Assumed: an organization that does not exist or that the viewer may not see is treated as
-  // having an empty list.
+  // Assumed: the list is empty for an organization that does not exist, or that the viewer may not
+  // see.
   const isForeign =
     viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
   if (isForeign || zone === 'unknown') return [];
@@ -69,8 +72,8 @@ export function selectBicycles(
 }
 
 /**
- * Whether the viewer may see a bicycle. Section 3.1: rented is "visible only to the current rider";
- * observed: only available bicycles are visible to all.
+ * Whether the viewer may see a bicycle. Section 3.1: a rented bicycle is "visible only to the
+ * current rider". Observed: of the other bicycles, only available ones are visible to everyone.
  */
 export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): boolean {
   if (viewer.organization !== undefined && row.organization !== viewer.organization) return false;
@@ -112,7 +115,7 @@ function readZone(
   return zone;
 }
 
-/** Returns the observed filters that interface.md does not name. */
+/** Returns the filters that were observed but are not in interface.md. */
 function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolean {
   const states = readQueryWords(query, 'state');
   const text = withoutAccents(lastOf(query, 'query') ?? '');

@@ -1,5 +1,5 @@
-// The loopback HTTP server of both ports: trace headers, a record of every request, latency and
-// error faults.
+// The loopback HTTP server of both ports. It adds trace headers, records every request, and applies
+// latency and error faults.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -9,11 +9,11 @@ import type { ServedFleet } from './fleet.js';
 import { refusalOf } from './guard.js';
 import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.js';
 
-/** Only loopback, so that other machines cannot connect. */
+/** The server listens only on loopback, so that other machines cannot connect. */
 const HOST = '127.0.0.1';
 
 /**
- * How long an idle connection stays open. This is longer than any client keeps a connection, so the
+ * How long an idle connection stays open. Clients close idle connections earlier than this, so the
  * server never closes a connection that a client is about to use.
  */
 const KEEP_ALIVE_MS = 120_000;
@@ -33,7 +33,7 @@ export interface RecordedRequest {
   body: string;
   /** When the request arrived, in milliseconds since the epoch. */
   at: number;
-  /** The response's X-Service-RequestId. */
+  /** The `X-Service-RequestId` header of the response. */
   requestId: string;
   /**
    * The response status. It is 0 until the response is sent, and stays 0 when the connection is

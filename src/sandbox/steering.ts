@@ -31,8 +31,8 @@ export function createSteering(
     /** Returns the transitions of a bicycle, oldest first. */
     history: (uuid: string) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
     /**
-     * Changes fields of a bicycle, pushes it, and returns a copy. Throws when the bicycle does not
-     * exist.
+     * Changes fields of a bicycle, pushes a message with the changed bicycle, and returns a copy of
+     * it. Throws when the bicycle does not exist.
      */
     changeBicycle(uuid: string, changes: Partial<Bicycle>): ServedBicycle {
       const row = bicycleRow(uuid);
@@ -51,7 +51,9 @@ export function createSteering(
       }
       return structuredClone(row.body);
     },
-    /** Raises an alert about a bicycle; `changes` override its fields. */
+    /**
+     * Raises an alert about a bicycle. The values in `changes` replace the alert's default values.
+     */
     raiseAlert(bicycle: string, alertType: string, changes?: Partial<Alert>): ServedAlert {
       const input = { uuid: nextUuid(), alert_type: alertType, roles: ['fleet_operator', 'admin'] };
       return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input, changes).body);

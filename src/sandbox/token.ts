@@ -29,7 +29,7 @@ export interface Viewer {
   issuedAt: number;
   /**
    * When the token expires according to its `exp` claim, in milliseconds since the epoch. The
-   * `expire` fault can end it earlier; use `endOf` to take this into account.
+   * `expire` fault can make the token expire earlier. Use `endOf` to get the actual time.
    */
   expiresAt: number;
 }
@@ -47,8 +47,8 @@ export interface TokenOptions {
 }
 
 /**
- * The lifetime is longer than a working day, so that a token does not expire while someone tests
- * with it.
+ * The lifetime is longer than a working day. A token therefore does not expire during a test
+ * session.
  */
 const LIFETIME_SECONDS = 12 * 3600;
 
@@ -56,9 +56,9 @@ const LIFETIME_SECONDS = 12 * 3600;
 const REMEMBERED_TOKENS = 1000;
 
 /**
- * Creates a signer and checker with its own key. Assumed: "How a token is obtained, its lifetime
- * and its claims: not shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and optionally
- * organization and affs.
+ * Creates a signer and checker with its own key. The interface says: "How a token is obtained, its
+ * lifetime and its claims: not shown". Assumed: a token is a JWT (HS256) with sub, role, iat, exp,
+ * jti and optionally organization and affs.
  */
 export function createTokens(fleet: ServedFleet, faults: Faults) {
   const key = new Uint8Array(randomBytes(32));
@@ -129,13 +129,13 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
   }
 
   /**
-   * Returns when the viewer's token ends, in milliseconds since the epoch. Includes an `expire`
-   * fault.
+   * Returns when the viewer's token expires, in milliseconds since the epoch. An `expire` fault can
+   * make this time earlier.
    */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // `iat` has whole seconds and is rounded down. One second is added so that a token does not end
-    // too early.
+    // `iat` is in whole seconds and is rounded down. One second is added, so that a token does not
+    // expire too early.
     return limitMs === undefined
       ? viewer.expiresAt
       : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);

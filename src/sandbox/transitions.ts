@@ -18,13 +18,14 @@ export interface TransitionRule {
   from: readonly SandboxState[];
   to: SandboxState;
   /**
-   * Who may run the transition besides operators. Section 3.1 calls two transitions automatic: only
-   * the service itself runs them. Assumed: renters may run the transitions of a ride.
+   * Who may run the transition besides operators. Section 3.1 calls two transitions automatic,
+   * which means that only the service itself runs them. Assumed: renters may run the transitions of
+   * a ride.
    */
   by?: 'service' | 'renter';
   /** Observed: only the user who rents or has reserved the bicycle may run the transition. */
   isOwn?: true;
-  /** Observed: a message with the old state announces the transition beforehand. */
+  /** Observed: before the transition, a message with the old state announces it. */
   isAnnounced?: true;
   /** Whether the transition is missing from interface.md. */
   isObserved?: true;
@@ -32,8 +33,9 @@ export interface TransitionRule {
 
 /**
  * The source and target states of each transition. The first transition into a state is the usual
- * one. Assumed: the whole table; section 3.1 says "Source states, target states and conditions of
- * each transition: not shown", and section 5 "Which role may call which operation: not shown".
+ * one. Assumed: all entries of the table. Section 3.1 says "Source states, target states and
+ * conditions of each transition: not shown", and section 5 "Which role may call which operation:
+ * not shown".
  */
 export const TRANSITION_TABLE: { [name in ServedTransition]: TransitionRule } = {
   declare_available: { from: ['in_maintenance', 'lost', 'unrecoverable'], to: 'available' },

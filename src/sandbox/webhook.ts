@@ -12,19 +12,23 @@ export interface WebhookOptions {
 }
 
 /**
- * How many alerts may wait while the receiver is down. When there are more, the oldest ones are
- * dropped.
+ * How many alerts may wait while the receiver is down. When more alerts are waiting, the oldest
+ * ones are dropped.
  */
 const MOST_WAITING = 10_000;
 
 const RETRY_AFTER_MS = 250;
 const ANSWER_LIMIT_MS = 10_000;
 
-/** Parses a webhook address. Throws an Error that describes an invalid address. */
+/**
+ * Parses a webhook address. Throws an Error for an invalid address. The message describes what is
+ * wrong.
+ */
 export function parseWebhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== 'http:')
-    // The text is not repeated, because a webhook path is often secret.
+    // The error does not repeat the text of the address, because the path of a webhook is often
+    // secret.
     throw new Error('the webhook needs an http address, such as http://127.0.0.1:4020/');
   if (!LOOPBACK_NAMES.includes(url.hostname)) {
     throw new Error(
@@ -43,8 +47,8 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   let isBusy = false;
 
   /**
-   * Sends a webhook. Returns the response status, or 0 when there is no response. Assumed:
-   * "Registration, payload, retries and signing of the webhook: not shown".
+   * Sends a webhook. Returns the response status, or 0 when there is no response. Assumed, because
+   * the interface says: "Registration, payload, retries and signing of the webhook: not shown".
    */
   async function post(body: string): Promise<number> {
     const headers = {

@@ -6,8 +6,8 @@ import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
  * Atomically replaces the content of a file with the result of `make`. conf writes a draft next to
- * the file. fleet moves the draft to the file only when its size is correct, because conf does not
- * notice an incomplete draft when the disk is full.
+ * the file. fleet replaces the file with the draft only if the size of the draft is correct. This
+ * check is needed because conf does not notice that a draft is incomplete when the disk is full.
  */
 export async function writeWithConf(target: string, make: () => object): Promise<void> {
   const { default: Conf } = await loadConf();
@@ -37,14 +37,14 @@ export async function writeWithConf(target: string, make: () => object): Promise
 const draftOf = (target: string): string => `${target}.new`;
 
 /**
- * Returns the paths of a settings file's drafts. Killed processes leave drafts behind, which can
- * contain a token.
+ * Returns the paths of a settings file's drafts. A killed process leaves its draft behind, and the
+ * draft can contain a token.
  */
 export function findDrafts(target: string): string[] {
   const [folder, name] = [dirname(target), basename(draftOf(target))];
   if (!existsSync(folder)) return [];
-  // While conf writes a draft, the draft's name has an additional suffix. All names with this
-  // prefix are therefore drafts.
+  // While conf writes a draft, it adds a suffix to the draft's name. Every file whose name has this
+  // prefix is therefore a draft.
   const names = readdirSync(folder).filter((found) => found.startsWith(name));
   return names.map((found) => join(folder, found));
 }

@@ -1,4 +1,5 @@
-// Finds the settings folder. It has an absolute path and is never the current directory.
+// Finds the settings folder. The path of this folder is absolute, so the current directory has no
+// influence on it.
 
 import { join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';
@@ -63,8 +64,9 @@ export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * The folders for settings and for state on each platform. For Windows: the variable, its default
- * folder and the subfolder. For other platforms: the folder below HOME.
+ * The folders for settings and for state on each platform. An entry for Windows contains the
+ * environment variable, the folder to use without this variable, and the subfolder. An entry for
+ * another platform contains the folder below HOME.
  */
 const PLATFORM = {
   config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },

@@ -134,7 +134,7 @@ const BOOLEAN: Kind<boolean, boolean> = {
   store: (value) => value,
 };
 
-/** FLEET_READ_ONLY also accepts 1 and 0. */
+/** The variable FLEET_READ_ONLY also accepts the values 1 and 0. */
 const READ_ONLY: Kind<boolean, boolean> = {
   ...BOOLEAN,
   parse: checked(
@@ -145,9 +145,9 @@ const READ_ONLY: Kind<boolean, boolean> = {
 };
 
 /**
- * Parses an organization. Returns its UUID or its name; a name is looked up when it is used.
- * Returns undefined for text that looks like an option or a token, and for an address of something
- * other than an organization.
+ * Parses an organization. Returns the UUID or the name of the organization. A name is looked up
+ * later, when it is used. Returns undefined for text that looks like an option or a token. Also
+ * returns undefined for an address that is not the address of an organization.
  */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
@@ -214,7 +214,8 @@ const RETRIES: Kind<number, number> = {
   store: (tries) => tries,
 };
 
-// The operating system would cut the command at a NUL and run only the first part.
+// A command must not contain a NUL, because the operating system would cut the command there and
+// run only the first part.
 const readCommand = checked(
   matching(/^[^\0]+$/),
   'is not a command',

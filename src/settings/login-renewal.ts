@@ -13,26 +13,26 @@ import {
 } from './token-place.js';
 
 /**
- * When a new token has already expired by this machine's clock, fleet still uses it for this long,
- * because the clock may be wrong.
+ * How long fleet uses a new token that, by this machine's clock, has already expired. The token may
+ * still be valid, because the clock may be wrong.
  */
 const LEAST_LIFE_MS = 60_000;
 
 /**
- * How long a renewal in progress may take after Ctrl-C. Its answer may contain the only valid
- * refresh token.
+ * How long a renewal in progress may take after Ctrl-C. The renewal must be able to complete,
+ * because its answer may contain the only valid refresh token.
  */
 const GRACE_MS = 1000;
 
-/** The token to store after a renewal. When the renewal failed, also the error. */
+/** The token to store after a renewal, and the error if the renewal failed. */
 interface Renewed {
   stored: StoredToken;
   failure?: unknown;
 }
 
 /**
- * Reads a stored token and renews it at half its lifetime. A command that runs every 15 minutes
- * therefore keeps a 30-minute token valid. `load` reads the currently stored token. A failed
+ * Reads a stored token and renews it at half its lifetime. For example, a command that runs every
+ * 15 minutes keeps a 30-minute token valid. `load` reads the currently stored token. A failed
  * renewal throws a FleetError of kind `auth` that names the login.
  */
 export function openRenewal(
@@ -79,8 +79,8 @@ export function openRenewal(
     },
     async fetch(refused) {
       const before = await load();
-      // A token that cannot be renewed is only read and needs no lock, so the folder may be
-      // read-only.
+      // A token that cannot be renewed is only read. This does not need a lock, so the folder may
+      // be read-only.
       if (!canRenew(before)) return before.token;
       // Another process may have renewed the token in the meantime.
       const isDue = (found: StoredToken) =>
@@ -94,8 +94,8 @@ export function openRenewal(
       };
       await renewToken(stored, profile, renewIfDue, signal);
       const found = await load();
-      // When the renewal failed, a login in another terminal may have stored a new token in the
-      // meantime. fleet then uses that token.
+      // When the renewal has failed, the user may have logged in from another terminal in the
+      // meantime. In that case, fleet uses the token from that login.
       if (failure === undefined || found.token !== before.token) return found.token;
       signal.throwIfAborted();
       throw explain(failure, found);
@@ -117,8 +117,8 @@ function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: Tok
 }
 
 /**
- * Returns a signal that is aborted one second after the given signal. A renewal in progress can
- * complete in this time.
+ * Returns a signal that is aborted one second after the given signal. During this second, a renewal
+ * in progress can complete.
  */
 function openGrace(clock: Clock, signal: AbortSignal) {
   const late = new AbortController();
@@ -138,8 +138,8 @@ function openGrace(clock: Clock, signal: AbortSignal) {
 }
 
 /**
- * Returns when to renew a token, in milliseconds since the epoch. This is at half its lifetime, or
- * at its end if the service has already refused a renewal.
+ * Returns when to renew a token, in milliseconds since the epoch. The token is renewed at half its
+ * lifetime. If the service has already refused a renewal, the token is renewed when it expires.
  */
 function dueMs({ token, login }: StoredToken): number {
   const endsAtMs = readExpiry(token);

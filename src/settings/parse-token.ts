@@ -5,7 +5,7 @@ import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Secrets } from '../system/secrets.js';
 
-/** A JavaScript date cannot be more than this many milliseconds from the epoch. */
+/** The maximum distance of a JavaScript date from the epoch, in milliseconds. */
 const LAST_DATE_MS = 8.64e15;
 
 /**
@@ -27,7 +27,7 @@ export function parseToken(text: string): { value: string } | { reason: string }
 
 /**
  * Returns the token in the text, and adds it to the secrets that fleet hides. Throws a FleetError
- * of kind `config` that says why a token is not valid.
+ * of kind `config` for an invalid token. The message says why the token is invalid.
  */
 export function readToken(
   text: string,
@@ -43,8 +43,8 @@ export function readToken(
 }
 
 /**
- * Returns the claims of a JWT without verifying them, which only the service can do. Undefined when
- * the token is not a JWT.
+ * Returns the claims of a JWT. Does not verify them, because only the service can do this. Returns
+ * undefined when the token is not a JWT.
  */
 export function readClaims(token: string): { [claim: string]: unknown } | undefined {
   const [, payload = '', ...rest] = token.split('.');
@@ -57,9 +57,10 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 }
 
 /**
- * Returns the organizations in a token with the roles in each, in lower case and in the token's
- * order. The result is empty when the token does not have this claim. Assumed: the claim `affs` is
- * `{organization: [roles]}`, and the organization is a UUID or its URL.
+ * Returns the organizations in a token, and the user's roles in each of them. The result is in
+ * lower case and in the order of the token. It is empty when the token does not contain the claim
+ * `affs`. Assumed: this claim has the form `{organization: [roles]}`, where each organization is a
+ * UUID or a URL.
  */
 export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const affiliations = readClaims(token)?.['affs'];

@@ -56,7 +56,7 @@ function checkNewName(name: string, existing: ReadonlySet<string>): void {
   }
 }
 
-/** Two or more stored profiles whose mirrors would be the same file on Windows and macOS. */
+/** Two or more stored profiles that would share one mirror file on Windows and macOS. */
 export interface NameCollision {
   readonly problem: string;
   /** The command that deletes one of these profiles. */

@@ -29,13 +29,13 @@ export interface Setting<T = unknown> {
    */
   from: string;
   /**
-   * The value as text that `config set` accepts. It is the original text when the value is not
-   * valid, `(refused)` when that text may contain a secret, and null when the setting has no value.
+   * The value as text that `config set` accepts. For an invalid value, it is the original text, or
+   * `(refused)` when that text may contain a secret. It is null when the setting has no value.
    */
   shown: string | null;
   /**
-   * Why the configured value is not valid. `value` is then the default, and commands that need
-   * settings fail with this error.
+   * Why the configured value is not valid. In this case `value` is the default, and commands that
+   * need settings fail with this error.
    */
   problem?: FleetError;
 }
@@ -71,9 +71,9 @@ export interface SettingSources {
 }
 
 /**
- * Returns the profile in use. `--profile`, FLEET_PROFILE or `fleet profile use` set it, in this
- * order of priority. Otherwise it is `default`. A profile that does not exist is a problem, because
- * the operator would work with the wrong settings.
+ * Returns the profile in use. The profile comes from `--profile`, FLEET_PROFILE or `fleet profile
+ * use`, in this order of priority. Otherwise it is `default`. A profile that does not exist is a
+ * problem, because the operator would work with the wrong settings.
  */
 export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
   const { text, ...source } = firstOf([
@@ -122,9 +122,9 @@ function firstOf(sources: readonly Source[]): Source | undefined {
  * variable is treated as unset.
  *
  * Throws a FleetError of kind `usage` for an invalid flag. Throws a FleetError of kind `config` for
- * any other invalid value, for an unknown profile (unless `mayBeNew`), and for plain http to
- * another machine if the profile does not allow it (cli.md section 4). An invalid organization
- * causes an error only when it is read.
+ * any other invalid value, and for an unknown profile unless `mayBeNew` is set. Throws the same
+ * error for plain http to another machine if the profile does not allow it (cli.md section 4). An
+ * invalid organization causes an error only when code reads the organization.
  */
 export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
   const explained = explainSettings(sources);
@@ -134,8 +134,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
       throw problem;
   return {
     ...explained,
-    // An invalid organization throws only when this property is read. A command with its own
-    // organization flag does not read the property and still works.
+    // When the organization is invalid, reading this property throws. A command with its own
+    // organization flag does not read the property, so it still works.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;
@@ -268,8 +268,8 @@ export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
  */
 export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
-  // When neither address is set, fleet reports the missing base URL, because its hint suggests a
-  // login, and a login sets both addresses.
+  // When neither address is set, fleet reports only the missing base URL. The hint of this error
+  // suggests a login, which sets both addresses.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", pass --sse-url, or set FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);

@@ -1,5 +1,5 @@
-// The profile of `fleet sandbox`. No other command logs in to it, and the sandbox does not change
-// other profiles.
+// The profile of `fleet sandbox`. No other command logs in to this profile, and the sandbox does
+// not change other profiles.
 
 import { configError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';

@@ -13,8 +13,8 @@ import { checkProfileName } from './profile-name.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /**
- * The values to change in a profile of config.json; `undefined` removes a value. Other values in
- * the file are not changed.
+ * The values to change in a profile of config.json; `undefined` removes a value. Values that are
+ * not named here stay unchanged.
  */
 export type ProfileValues = {
   readonly [Name in KeyName | 'organization_name']?: string | number | boolean | undefined;
@@ -40,7 +40,7 @@ export interface Login {
   readonly email: string;
   /** The path to which renewal requests are posted, relative to the base URL. */
   readonly refreshPath: string;
-  /** When the token arrived, in milliseconds since the epoch. */
+  /** When fleet received the token, in milliseconds since the epoch. */
   readonly sinceMs: number;
   /**
    * The refresh token. It is null when the service returns no refresh token to this user, and
@@ -72,8 +72,8 @@ type File = 'configPath' | 'credentialsPath';
 
 /**
  * Reads config.json; a missing file is treated as empty. Throws a FleetError of kind `config` when
- * the file cannot be read or parsed, when another user owns it or can write to it, or when its
- * folder path is not absolute.
+ * the file cannot be read or parsed, or when its folder path is not absolute. Also throws when
+ * another user owns the file or can write to it.
  */
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
@@ -81,7 +81,7 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
 }
 
 /**
- * The parts of config.json that change the command lines that a user types. They contain no
+ * The parts of config.json that change how fleet reads a typed command line. They contain no
  * secrets.
  */
 export interface LineSettings {
@@ -205,7 +205,8 @@ export async function saveProfile(
     // Checks the name under the lock, because another process may have created the profile
     // meanwhile.
     checkProfileName(name, Object.keys(profiles));
-    // A stored name belongs to the old organization, so it is removed with it.
+    // The stored name of an organization belongs to the old organization, so the name is removed
+    // together with that organization.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,
@@ -246,8 +247,8 @@ export async function saveToken(
 }
 
 /**
- * Calls `renew` with the stored token of a profile, and stores the token that it returns. Stores
- * nothing when it returns undefined. Only one process at a time renews a token.
+ * Calls `renew` with the stored token of a profile, and stores the token that it returns. If
+ * `renew` returns undefined, stores nothing. Only one process at a time renews a token.
  */
 export async function renewToken(
   place: SettingsFolder,
@@ -277,7 +278,10 @@ export async function deleteToken(place: SettingsFolder, name: string): Promise<
   return true;
 }
 
-/** Deletes the drafts that a killed login left behind, because they contain its token. */
+/**
+ * Deletes the drafts of the file that a killed login left behind, because a draft contains the
+ * token of that login.
+ */
 async function deleteDrafts(place: SettingsFolder): Promise<void> {
   const target = trustTargetOf(place.credentialsPath);
   if (findDrafts(target).length === 0) return;
@@ -328,8 +332,8 @@ function partOf(content: Content, name: string): Content {
 }
 
 /**
- * Returns the text of a settings file, even when it is not JSON, or undefined when the file does
- * not exist. Throws the same errors as `loadStored`.
+ * Returns the text of a settings file, or undefined when the file does not exist. The text does not
+ * have to be valid JSON. Throws the same errors as `loadStored`.
  */
 export function readSettingsFile(path: string): string | undefined {
   refuseForeignFolders(path);

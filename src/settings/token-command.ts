@@ -16,15 +16,15 @@ const LINE_LIMIT_CHARACTERS = 10_000;
 /** A shell exits with these codes when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /**
- * While the token command runs, this environment variable contains its text. If fleet finds the
- * variable, the token command itself has started fleet. Fleet must then not run the command again,
- * because this would cause an endless recursion.
+ * While the token command runs, this environment variable contains the text of the command. If
+ * fleet finds this variable at its start, the token command itself has started fleet. In that case,
+ * fleet must not run the command again, because the recursion would not end.
  */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
- * A token that expires sooner than this is renewed before it is used. Clocks differ, and a request
- * takes some time.
+ * A token that expires sooner than this is renewed before it is used. This margin is needed because
+ * clocks differ and a request takes some time.
  */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
 
@@ -57,8 +57,8 @@ function findDue(token: string, now: number): number {
 }
 
 /**
- * Runs the token command in the shell and returns its stdout without printing it. Prints its stderr
- * line by line.
+ * Runs the token command in the shell. Returns the stdout of the command without printing it, and
+ * prints its stderr line by line.
  *
  * The command cannot read fleet's input, because its stdin is empty. It can ask questions on
  * /dev/tty. It has the same time limit as a request (`--timeout`).
@@ -88,7 +88,8 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
       });
       readShellLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
         // A command with tracing (set -x, curl -v) may print a password, or the token before fleet
-        // knows it. An error of the command goes to results and logs.
+        // knows it. Secrets are therefore removed from the command's errors, which appear in
+        // results and logs.
         lastLine = hideInOutput(line.trim());
         void notice(lastLine);
       });

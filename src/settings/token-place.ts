@@ -22,12 +22,12 @@ export interface TokenPlace {
   readonly level: 'environment' | 'profile';
   /**
    * A hint for the user when the source returns no token, or when the service refuses the token.
-   * The hint is only about this source.
+   * The hint mentions only this source.
    */
   readonly refusalHint: string;
   /**
    * The token, the path of the token file, or the token command, depending on the source. Empty for
-   * a stored token, because fleet reads it from its file each time.
+   * a stored token, because fleet reads a stored token from its file each time.
    */
   readonly text: string;
   /** The login that returned a stored token. */
@@ -48,7 +48,10 @@ export interface TokenInput {
   notice(line: string): Promise<void> | void;
   /** The secrets of the run, to which every token is added. */
   secrets: Secrets;
-  /** Opens a client that sends no token, which a renewal needs. `signal` ends its requests. */
+  /**
+   * Opens a client that sends no token. A token renewal needs such a client. `signal` aborts the
+   * client's requests.
+   */
   anonymous(signal: AbortSignal): Promise<Client>;
 }
 

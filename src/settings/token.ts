@@ -32,8 +32,8 @@ export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   /** Whether this source can return a new token while a command runs. */
   readonly isRenewable: boolean;
   /**
-   * Waits for a renewal that is in progress, because the response may contain the only valid
-   * refresh token.
+   * Waits for a renewal that is in progress, because its response may contain the only refresh
+   * token that is still valid.
    */
   settle(): Promise<void>;
 }
@@ -42,8 +42,9 @@ export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
  * Returns the token source of this run. Throws a FleetError of kind `config` when no source is
  * configured.
  *
- * The token in FLEET_TOKEN never changes. A file or a stored token is read again each time. A token
- * from a command or a login is used until it must be renewed or the service refuses it.
+ * The token in FLEET_TOKEN never changes. A token in a file and a stored token are read again each
+ * time a token is needed. A token from a command or a login is used until it must be renewed or the
+ * service refuses it.
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
@@ -71,13 +72,16 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
 
 /** How often fleet checks whether a login's token must be renewed. */
 const CHECK_EVERY_MS = 30_000;
-/** The pause before the next attempt, when a fetch has failed and the old token is still valid. */
+/**
+ * The pause before the next attempt to fetch a token. It applies when a fetch has failed while the
+ * old token is still valid.
+ */
 const PAUSE_MS = 60_000;
 
 /**
  * Adds automatic renewal to a token reader. When a renewal fails while the old token is still
- * valid, reports this once and tries again a minute later. Otherwise throws the error, and the next
- * call tries again.
+ * valid, reports the failure once and tries again a minute later. When the old token has expired,
+ * throws the error. The next call then tries again.
  */
 function keepFresh(
   { read, fetch }: TokenReader,
@@ -192,8 +196,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
   return async () => {
     const found = (await loadTokens(stored)).get(profile);
     if (found === undefined) throw missingToken(profile);
-    // A run can last for weeks. If the profile's URL has changed meanwhile, the new token belongs
-    // to the new URL and must not be sent to the old URL.
+    // A run can last for weeks. If the profile's URL has changed since the start of the run, a new
+    // token belongs to the new URL. It must not be sent to the old URL, which this run still uses.
     if (found.token !== checked && address(await loadProfiles(stored)) !== address(stored.profiles))
       throw lastingError(
         `profile "${profile}" was given another address while this command ran`,

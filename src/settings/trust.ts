@@ -17,7 +17,7 @@ import { hasCode, untilFree } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { nameOfUser } from '../system/user.js';
 
-/** The permission bits that allow the group or others to write. */
+/** The permission bits that allow write access for the group or for others. */
 const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
@@ -41,12 +41,12 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   throw configError(`${path} ${what}, and is not used`, hint);
 }
 
-/** The permission bits that allow the group or others to read. */
+/** The permission bits that allow read access for the group or for others. */
 const OTHERS_READ_BITS = 0o044;
 
 /**
  * Returns a warning when other users can read a file with secrets; otherwise undefined. fleet still
- * uses the file, because the operator may have restored it from a backup that does not keep
+ * uses the file. The operator may have restored it from a backup, and some backups do not keep
  * permissions.
  */
 export function warnOfReaders(path: string): string | undefined {
@@ -81,8 +81,8 @@ const STICKY_BIT = 0o1000;
 /**
  * Throws a FleetError of kind `config` when other users may replace this folder.
  *
- * They can do this when they may write to a parent folder that does not have the sticky bit. The
- * same applies to the folders above a symbolic link that leads to the folder.
+ * Other users can replace the folder when they may write to a parent folder that does not have the
+ * sticky bit. The same applies to the folders above a symbolic link that leads to the folder.
  */
 function refuseOpenParents(folder: string): void {
   if (process.platform === 'win32') return;
@@ -135,8 +135,8 @@ function linkTarget(path: string): string | undefined {
 
 /**
  * Returns the text of a file that only the operator can write, or undefined when it does not exist.
- * Throws a FleetError of kind `config` when the file cannot be read. Works synchronously, because
- * startup waits for the settings, and `fs/promises` would first start threads.
+ * Throws a FleetError of kind `config` when the file cannot be read. Works synchronously. The
+ * startup has to wait for the settings anyway, and `fs/promises` would first have to start threads.
  */
 export function readOwnFile(path: string, limitBytes: number, hint: string): string | undefined {
   let file: number | undefined;

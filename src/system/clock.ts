@@ -5,8 +5,8 @@ import { uptime } from 'node:os';
 
 export interface Clock {
   /**
-   * Returns milliseconds since an arbitrary start. The value only increases, even when the system
-   * time is changed, and includes the time that the machine slept.
+   * Returns milliseconds since an arbitrary start. The value never decreases, even when the system
+   * time is changed. It includes the time during which the machine slept.
    */
   monotonicMs(): number;
   /**
@@ -33,8 +33,8 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Converts an earlier system time to a moment on both clocks. A system time in the future is
- * treated as now on the monotonic clock.
+ * Converts an earlier system time to a moment on both clocks. If the system time is in the future,
+ * the result on the monotonic clock is the current moment.
  */
 export function momentAt(wallMs: number, now: Moment): Moment {
   return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
@@ -48,7 +48,8 @@ export interface MachineClocks {
   /** A clock that never jumps. It stands still while the machine sleeps. */
   runningMs(): number;
   /**
-   * A clock that never jumps, and continues while the machine sleeps. It may have whole seconds.
+   * A clock that never jumps, and continues while the machine sleeps. Its values may be in whole
+   * seconds.
    */
   upMs(): number;
   /** The system time, which the user or a time server can set. */
@@ -100,7 +101,7 @@ export function systemClock(wallMs: () => number = Date.now): Clock {
       const dueMs = monotonicMs() + milliseconds;
       const wait = () => {
         timer = setTimeout(
-          // Node's timers can fire up to a millisecond too early.
+          // Node's timers can fire up to a millisecond too early, so the time is checked again.
           () => (monotonicMs() < dueMs ? wait() : action()),
           Math.min(dueMs - monotonicMs(), LONGEST_TIMER_MS),
         );
@@ -147,9 +148,9 @@ export async function within<T>(
 }
 
 /**
- * Returns a timer that runs the action at the earliest of the requested times. A request for a
- * later time is ignored. The action then runs too early, which is cheaper than a new timer for each
- * message.
+ * Returns a timer that runs the action at the earliest of the requested times. If a timer is
+ * already set for an earlier time, a request for a later time is ignored. The action may then run
+ * too early. This is cheaper than a new timer for each message.
  */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;

@@ -4,22 +4,28 @@
 import type { SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
-/** Escapes begin with these characters. Most data does not contain any of them. */
+/** Every escape begins with one of these characters. Most data contains none of them. */
 const ESCAPE_SIGNS = ['\\', '%', '&', '='];
 
 /** Neither tokens nor escapes contain these characters. */
 const SEPARATOR = /[\s"'<>,]/;
 /** This limits the memory for decoding a large text. A longer word is searched in parts. */
 const LONGEST_WORD = 60_000;
-/** The parts of a long word overlap, so that a token across two parts is found. */
+/**
+ * Neighbouring parts of a long word overlap by this length. A token that crosses the boundary
+ * between two parts is therefore found.
+ */
 const OVERLAP = LONGEST_WORD / 2;
 
-/** How many nested escapes are decoded, for example JSON in JSON. */
+/**
+ * The maximum number of levels of escaping that are decoded. For example, JSON inside a JSON string
+ * has two levels.
+ */
 const MOST_ROUNDS = 4;
 
 /**
- * Whether data may contain an escape sequence. `contains` returns whether the data contains a
- * string.
+ * Whether data may contain an escape sequence. The caller passes `contains`, which tests whether
+ * the data contains a string.
  */
 export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
   return ESCAPE_SIGNS.some(contains);
@@ -55,8 +61,8 @@ export function hideInEscapedWords(
 }
 
 /**
- * Returns the end of the overlapping ranges that contain the position, or the position itself when
- * no range contains it. The ranges must be sorted by their start.
+ * Returns the end of the group of overlapping ranges that contains the position. Returns the
+ * position itself when no range contains it. The ranges must be sorted by their start.
  */
 function searchedTo(position: number, ranges: readonly SecretRange[]): number {
   let last = position;
@@ -68,7 +74,7 @@ function searchedTo(position: number, ranges: readonly SecretRange[]): number {
 
 /**
  * Returns a function that finds the next character at or after a position that can begin an escape.
- * It returns -1 when there is none.
+ * This function returns -1 when no such character follows.
  */
 function openSignFinder(data: string): (from: number) => number {
   const next = ESCAPE_SIGNS.map((sign) => ({ sign, at: data.indexOf(sign) }));
@@ -83,7 +89,7 @@ function openSignFinder(data: string): (from: number) => number {
 }
 
 /**
- * Returns the range of the word that contains a position. The range starts at `earliest` or later.
+ * Returns the range of the word that contains a position. The range never starts before `earliest`.
  */
 function wordAround(data: string, position: number, earliest: number): SecretRange {
   const least = Math.max(earliest, position - LONGEST_WORD);

@@ -1,5 +1,5 @@
-// Creates folders, moves files and checks paths. Node's recursive mkdir never returns in a file
-// system that does not support it, such as /proc.
+// Creates folders, moves files and checks paths. In a file system where no folders can be created,
+// such as /proc, Node's recursive mkdir never returns.
 
 import { promises as files, renameSync } from 'node:fs';
 import { dirname, isAbsolute, win32 } from 'node:path';
@@ -40,7 +40,7 @@ const BUSY_PAUSE_MS = 20;
 const BUSY_TRIES = 50;
 
 /**
- * Repeats an operation for up to a second on Windows, which refuses to open, replace or remove a
+ * On Windows, repeats an operation for up to a second. Windows refuses to open, replace or remove a
  * file while another program has it open.
  */
 export function untilFree<Value>(work: () => Value, platform = process.platform): Value {
@@ -57,16 +57,16 @@ export function untilFree<Value>(work: () => Value, platform = process.platform)
 }
 
 /**
- * Whether a path does not depend on the current directory. On Windows it must have a drive or a
- * host, because `/c/x` is on the current drive.
+ * Whether a path does not depend on the current directory. On Windows, such a path must have a
+ * drive or a host. For example, `/c/x` depends on the current drive.
  */
 export function isWholePath(path: string, platform = process.platform): boolean {
   return platform === 'win32' ? /^(?:[a-z]:[\\/]|[\\/]{2}[^\\/])/i.test(path) : isAbsolute(path);
 }
 
 /**
- * Returns the Windows path for a path from Git Bash or a file URL: `c:\Users` for `/c/Users` and
- * for `/c:/Users`. Returns other paths unchanged.
+ * Converts a path from Git Bash or from a file URL to a Windows path. For example, `/c/Users` and
+ * `/c:/Users` become `c:\Users`. Returns other paths unchanged.
  */
 export function fromGitBash(path: string): string {
   const drive = /^[\\/]([a-z]):?(?=[\\/]|$)/i;

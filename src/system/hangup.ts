@@ -6,8 +6,8 @@ import { basename } from 'node:path';
 /** The bit of SIGHUP (1) in the masks of /proc/PID/status. */
 const SIGHUP_BIT = 1n;
 /**
- * The mask of the access mode in an open file's flags, and the value of "write only" (O_ACCMODE and
- * O_WRONLY in fcntl.h).
+ * The mask for the access mode in the flags of an open file, and the mode "write only" (O_ACCMODE
+ * and O_WRONLY in fcntl.h).
  */
 const ACCESS_MODE = 0o3;
 const WRITE_ONLY = 0o1;
@@ -15,8 +15,8 @@ const WRITE_ONLY = 0o1;
 /**
  * Returns whether SIGHUP was ignored when fleet was started. Node resets every ignored signal to
  * its default action at startup (PlatformInit in node.cc), so a Node process cannot see this
- * directly. The executable that `npm run build:binary` creates can. For Node, any of these three
- * signs is enough:
+ * directly. The executable that `npm run build:binary` creates can see it. For Node, any of these
+ * three signs is enough:
  *
  * - The parent process ignores SIGHUP, for example after `trap '' HUP` in a script.
  * - The shell's `$_` shows that it started the program `nohup`.

@@ -1,5 +1,5 @@
-// An HTTP server for webhooks, metrics and the served page. It limits its input and can be closed
-// at any time.
+// An HTTP server for webhooks, metrics and the served page. It limits the size and duration of
+// requests and can be closed at any time.
 
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,11 +15,11 @@ export interface OwnServerOptions {
   /** The flag with which the user chooses another port. Error messages suggest it. */
   flag: string;
   clock?: Clock;
-  /** Closes a connection without traffic after this time. Default: never. */
+  /** A connection without traffic is closed after this time. By default, it stays open. */
   idleMs?: number;
 }
 
-/** The limits are 10 s for receiving a request's head, and 20 s for the whole request. */
+/** A client must send the head of a request within 10 s, and the whole request within 20 s. */
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,

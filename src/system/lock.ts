@@ -7,15 +7,15 @@ import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 const LOCK_PAUSE_MS = 20;
 /**
  * The holder of a lock touches its file every LOCK_BEAT_MS. After LOCK_LIFE_MS without a touch, the
- * holder is assumed to be dead. A live holder may keep the lock for longer, because a token renewal
- * may wait for the service.
+ * holder is assumed to be dead. A holder that still touches the file may keep the lock for longer.
+ * For example, a token renewal may wait for the service.
  */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
 
 /**
- * Runs the work while this process holds the lock, which is an empty file. When the signal is
- * aborted, the wait for the lock ends. The lock of a killed process is removed.
+ * Runs the work while this process holds the lock, which is an empty file. Stops waiting for the
+ * lock when the signal is aborted. Removes a lock that a killed process has left behind.
  */
 export async function alone<Value>(
   lock: string,

@@ -35,9 +35,9 @@ const LOOK_EVERY_MS = 50;
 const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
- * Opens a path without blocking, because a blocked thread could not be stopped and would keep the
- * program from exiting. When it opens a named pipe for writing, it waits for a reader. Throws
- * system errors, the signal's reason, or an Error when it has waited for too long.
+ * Opens a path without blocking. A blocked thread could not be stopped and would prevent the
+ * program from exiting. When a named pipe is opened for writing, waits for a reader. Throws system
+ * errors, the signal's reason, or an Error when the reader does not appear in time.
  */
 async function openWithoutBlocking(
   path: string,
@@ -67,7 +67,10 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/** Whether reading or writing the file can block, as with a named pipe or a socket. */
+/**
+ * Whether reading or writing the file can block. This is possible with a named pipe or a socket,
+ * for example.
+ */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
@@ -80,7 +83,8 @@ function mustWait(stats: Stats): boolean {
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
     ...options,
-    // A signal that arrives while the file is opened also ends the reading, which closes the file.
+    // When a signal arrives while the file is being opened, it also ends the reading. This closes
+    // the file.
     signal: new AbortController().signal,
   });
   const stream = isatty(fd)
@@ -182,6 +186,6 @@ function outputOf(stream: Writable, { signal, silenceMs, clock }: NamedFileOptio
 }
 
 /**
- * The size of a single write. It is small enough for a slow reader to read within the time limit.
+ * The size of a single write. Even a slow reader can read this many bytes within the time limit.
  */
 const CHUNK_BYTES = 64 * 1024;

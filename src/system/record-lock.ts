@@ -1,6 +1,6 @@
-// A lock that consists of records in the locked file itself: claims and heartbeats. Therefore it
-// also works when the file is opened under another name, such as a link. Journals and the state
-// files of alerts use it.
+// A lock that consists of records (claims and heartbeats) in the locked file itself. It therefore
+// also works when another run opens the file under a different name, such as a link. Journals and
+// the state files of alerts use it.
 
 import { hostname } from 'node:os';
 import { usageError } from '../errors.js';
@@ -9,17 +9,20 @@ import { type Clock, sleep } from './clock.js';
 /** The time between two heartbeats of a run. */
 export const BEAT_MS = 1500;
 
-/** A longer interval in a record is reduced to this value, because the file can be damaged. */
+/**
+ * The longest heartbeat interval that is accepted from a record. A longer interval is replaced by
+ * this one, because the file may be damaged.
+ */
 const LONGEST_BEAT_MS = 60_000;
 
 /**
- * A holder is considered dead when it has not written a record for this many of its heartbeat
- * intervals.
+ * The number of heartbeat intervals without a new record after which a holder is considered dead.
  */
 const BEATS_OF_SILENCE = 2;
 
 /**
- * How many times per heartbeat interval the file is read to see whether its holder is still alive.
+ * While fleet waits for a holder's next record, it reads the file this many times per heartbeat
+ * interval.
  */
 const LOOKS_A_BEAT = 6;
 
@@ -27,15 +30,16 @@ const LOOKS_A_BEAT = 6;
 export interface Holder {
   id: string;
   /**
-   * The process ID is only shown to people. On another machine or in another container it belongs
-   * to another process.
+   * The process ID, which is only shown to people. On another machine or in another container,
+   * another process can have this ID.
    */
   pid: number;
   host: string;
   beatMs: number;
   isReleased: boolean;
   /**
-   * The number of records that the holder has written. The holder is alive if this number changes.
+   * The number of records that the holder has written. A change of this number shows that the
+   * holder is alive.
    */
   signs: number;
 }
@@ -53,9 +57,9 @@ export interface Claim {
 }
 
 /**
- * Returns the lock holder after one more record is applied. A claim is valid when there is no
- * holder, or when it names the current holder as the one to replace. Of several claims, the first
- * claim in the file is valid, so all readers agree on the holder.
+ * Applies one more record, and returns the lock holder. A claim is valid when the lock has no
+ * holder, or when the claim names the current holder as the run to replace. Of several such claims,
+ * only the first one in the file is valid. All readers therefore agree on the holder.
  */
 export function followHolder(
   holder: Holder | undefined,
@@ -91,8 +95,8 @@ export interface LockedFile {
    */
   refresh(): Promise<Holder | undefined>;
   /**
-   * Appends the claim, and reads all records up to and including it. Returns the run that then
-   * holds the journal.
+   * Appends the claim. Then reads all records up to and including this claim. Returns the run that
+   * then holds the journal.
    */
   claim(claim: Claim): Promise<Holder | undefined>;
 }
@@ -108,8 +112,9 @@ export interface LockOptions {
 
 /**
  * Acquires the lock for the run `id`. If another holder has not released the lock, watches this
- * holder for two of its intervals, on this machine's monotonic clock. Other clocks, process IDs and
- * host names do not matter. Throws a FleetError of kind `usage` when the other run is alive.
+ * holder for two of its intervals, on this machine's monotonic clock. The decision does not depend
+ * on other clocks, process IDs or host names. Throws a FleetError of kind `usage` when the other
+ * run is alive.
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
@@ -141,8 +146,8 @@ async function watchInSilence(
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    // The holder is alive if the number of its records changed. A smaller number shows this too,
-    // because only a living holder rewrites the file.
+    // The holder is alive if the number of its records changed. A smaller number also shows that
+    // the holder is alive, because only a living holder rewrites the file.
     if (now?.id !== before.id || now.signs !== before.signs)
       throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;

@@ -1,6 +1,9 @@
 // Recognises the names of secrets, such as `api_key`.
 
-/** Matches words of the names of secrets, in lower case and separated by dashes. */
+/**
+ * Matches words that occur in the names of secrets. The names are in lower case, and their words
+ * are separated by dashes.
+ */
 const SECRET_WORDS =
   /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt|pass|pw)(?![a-z])|-auth$|api-?key|-key$/;
 

@@ -11,8 +11,8 @@ import { changeWideText } from './wide-text.js';
 export const HIDDEN = '[hidden]';
 
 /**
- * The secrets of one run. Code that gets a token adds the token here. Code that handles text from
- * outside fleet hides the secrets in that text.
+ * The secrets of one run. Code that gets a token adds it to this store. Code that handles text from
+ * outside fleet uses this store to hide the secrets in the text.
  */
 export interface Secrets {
   /**
@@ -21,8 +21,8 @@ export interface Secrets {
    */
   add(secret: string, isPassword?: boolean): void;
   /**
-   * Adds a token that will be renewed. Only the most recent of these tokens are kept. Adding a
-   * known token again keeps it longer.
+   * Adds a token that will be renewed. Only the most recently added tokens are kept. A token that
+   * is added again counts as recent.
    */
   addToken(token: string): void;
   /**
@@ -32,9 +32,9 @@ export interface Secrets {
   hide(text: string): string;
   /**
    * Returns data of the service in which each whole token, and each signature of a JWT, is replaced
-   * by `[hidden]`. Data goes to files, databases and other servers, and can be too large for
-   * `hide`. The other parts of a token are not replaced, because a token may contain the UUID of a
-   * user or an organization.
+   * by `[hidden]`. Use it for data that goes to files, databases or other servers, and that can be
+   * too large for `hide`. The other parts of a token are not replaced, because they may contain the
+   * UUID of a user or an organization.
    */
   hideInData(data: string): string;
   /**
@@ -49,22 +49,25 @@ const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
 /**
  * `hide` caches its results for short strings, such as most headers. These constants limit the
- * number of cached strings and the length of each.
+ * number of cached strings and the length of each cached string.
  */
 const MOST_REMEMBERED = 500;
 const REMEMBERED_CHARACTERS = 200;
-/** A shorter token may be an ordinary word or number in the data. */
+/** Such a short token is not hidden in data, because an ordinary word or number may equal it. */
 const SHORTEST_IN_DATA = 20;
 /**
  * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and
  * are removed.
  */
 const MOST_TOKENS = 20;
-/** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
+/**
+ * The number of levels of escaping that are decoded. For example, a URL in JSON in an HTML page has
+ * three levels.
+ */
 const MOST_ROUNDS = 6;
 /**
- * How many nested layers of base64 or hex are decoded. Each layer is decoded from several start
- * positions.
+ * The number of nested layers of base64 or hex that are decoded. In each layer, decoding starts at
+ * several positions.
  */
 const MOST_NESTED_RUNS = 3;
 
@@ -129,8 +132,8 @@ function holdsUrlSafeToken(text: string): boolean {
 }
 
 /**
- * Hides the words that look like a token, because a token may not have been added. Addresses and
- * paths stay, because they often contain long numbers; only a JWT is hidden in them.
+ * Hides the words that look like a token, because a token may not have been added. In addresses and
+ * paths, hides only a JWT, because addresses and paths often contain long numbers.
  */
 export function hideLikelyTokens(text: string): string {
   return replaceLikelyTokens(text, () => HIDDEN);
@@ -183,8 +186,8 @@ export function openSecrets(): Secrets {
     if (token.length < SHORTEST_TOKEN) return;
     const isKnown = tokens.delete(token);
     tokens.add(token);
-    // Every request adds its token again. Rebuilding the search each time would take longer than
-    // searching most bodies.
+    // Every request adds its token again, so a known token must not rebuild the search. Rebuilding
+    // it takes longer than searching most bodies.
     if (isKnown) return;
     const [oldest] = tokens;
     if (tokens.size > MOST_TOKENS && oldest !== undefined) tokens.delete(oldest);
@@ -249,7 +252,9 @@ export function openSecrets(): Secrets {
 
 /** The texts to look for. */
 interface Search {
-  /** The longest secret comes first, because a secret may be a part of another secret. */
+  /**
+   * The longest secret is searched first, because a shorter secret may be a part of a longer one.
+   */
   spellings: readonly string[];
   /**
    * Parts of long secrets that consist of letters and digits. The search matches them even when
@@ -257,18 +262,21 @@ interface Search {
    */
   parts: ReadonlySet<string>;
   /**
-   * Parts of secrets with few letters and digits. The search matches them only when exactly the
-   * same characters occur.
+   * Parts of secrets that contain few letters and digits. The search matches them only when all
+   * their characters occur unchanged.
    */
   literalParts: readonly string[];
   /** The strings to look for in data, longest first. */
   inData: readonly string[];
   /**
-   * Strings that speed up the search. Data that contains none of them cannot contain a string of
-   * `inData` either.
+   * Strings that speed up the search. If none of these strings occurs in the data, no string of
+   * `inData` can occur either.
    */
   marksInData: readonly string[];
-  /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */
+  /**
+   * Secrets and signatures that are searched in words with escapes. They are in lower case, longest
+   * first.
+   */
   escapedInData: readonly string[];
 }
 
@@ -298,9 +306,7 @@ export function longestFirst(spellings: Iterable<string>): string[] {
   return [...spellings].sort((one, other) => other.length - one.length);
 }
 
-/**
- * Returns the spellings of a secret without escapes, in each form in which a service may write it.
- */
+/** Returns the forms in which a service may write a secret without escapes. */
 function spellingsOf(secret: string): string[] {
   const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
   // Another program may have read the UTF-8 bytes of the secret as Latin-1.
@@ -353,16 +359,16 @@ function hideEncoded(text: string, search: Search): string {
   for (;;) {
     const ranges = findInEachRound(hidden, search);
     if (ranges.length === 0) return hidden;
-    // After a secret was hidden, the letters before and after it are next to each other and may
-    // form another secret. Therefore the search starts again.
+    // After a secret is removed, the letters before and after it become neighbours and may form
+    // another secret. Therefore the search starts again.
     hidden = replaceRanges(hidden, ranges);
   }
 }
 
 /**
  * Returns the ranges of the text that contain a secret after the text is decoded once or several
- * times. Nothing is hidden between the rounds of decoding. Otherwise a round that found only a part
- * of a secret would prevent the next round from finding the rest.
+ * times. Nothing is hidden between the rounds of decoding. If a round hid only a part of a secret,
+ * the next round could not find the rest.
  */
 function findInEachRound(text: string, search: Search): SecretRange[] {
   const ranges: SecretRange[] = [];

@@ -16,8 +16,9 @@ export interface ShellOptions {
   /** The command's stdin. Empty by default, so that the command cannot consume fleet's input. */
   input?: string;
   /**
-   * Whether the command may ask questions on the terminal. Otherwise it runs in its own process
-   * group, so that fleet can end all its processes. Fleet then forwards Ctrl-C to them.
+   * Whether the command may ask questions on the terminal. Otherwise the command runs in its own
+   * process group, so that fleet can end all processes of the command. In this case, fleet forwards
+   * Ctrl-C to the process group.
    */
   mayAsk: boolean;
   onOutput(stdout: Readable, stderr: Readable): void;
@@ -136,8 +137,8 @@ export function windowsProgram(...names: string[]): string {
 }
 
 /**
- * Describes how a command ended: `was ended by SIGTERM`, or with `failed`: `failed with exit code
- * 1`.
+ * Describes how a command ended, such as `was ended by SIGTERM`. With `failed`, describes an exit
+ * code as `failed with exit code 1`.
  */
 export function describeEnd({ code, killedBy }: ShellEnd, failed: string): string {
   return code === null ? `was ended by ${killedBy}` : `${failed} with exit code ${code}`;

@@ -1,4 +1,5 @@
-// Measures how long this process did not run because it was stopped by Ctrl-Z or the machine slept.
+// Measures for how long this process was suspended, because the user pressed Ctrl-Z or because the
+// machine slept.
 
 import { type Clock, every, momentOf } from './clock.js';
 
@@ -6,8 +7,8 @@ import { type Clock, every, momentOf } from './clock.js';
 const TICK_MS = 250;
 
 /**
- * If the process records nothing for longer than this, it was suspended. A busy processor causes
- * only shorter pauses.
+ * A longer time than this without a record means that the process was suspended. A busy processor
+ * causes only shorter pauses.
  */
 const LONGEST_GAP_MS = 2000;
 
@@ -20,8 +21,8 @@ export function watchSuspension(clock: Clock, signal: AbortSignal) {
 
   function look(): void {
     const now = momentOf(clock);
-    // While the machine sleeps, the monotonic clock may stand still, but the system time continues.
-    // The longer of the two differences is used.
+    // While the machine sleeps, the system time continues, but the monotonic clock may stand still.
+    // Therefore the time is measured with both clocks, and the longer time is used.
     const gapMs = Math.max(now.monotonicMs - last.monotonicMs, Math.abs(now.wallMs - last.wallMs));
     if (gapMs > LONGEST_GAP_MS) suspendedMs += gapMs;
     last = now;

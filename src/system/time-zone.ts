@@ -3,8 +3,8 @@
 import { DAY_MS, MINUTE_MS } from './time-units.js';
 
 /**
- * A time zone's offset changes only on quarter-hour boundaries, so one value is cached for each
- * quarter of an hour.
+ * The offset of a time zone changes only at quarter-hour boundaries. Therefore one offset is cached
+ * for each quarter of an hour.
  */
 const QUARTER_MS = 15 * MINUTE_MS;
 
@@ -37,7 +37,7 @@ export const MACHINE_ZONE: TimeZone = {
 
 /** Returns the usual spelling of an IANA name, or undefined when the zone does not exist. */
 export function canonicalTimeZone(text: string): string | undefined {
-  // Some versions of Node accept `+02:00` as a time zone. It is refused here, because such a zone
+  // Some versions of Node accept `+02:00` as a time zone. fleet refuses it, because such a zone
   // does not follow daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
@@ -52,8 +52,8 @@ export function canonicalTimeZone(text: string): string | undefined {
 }
 
 /**
- * Opens a zone by its IANA name, or the machine's zone without one. Throws a RangeError for an
- * unknown name.
+ * Opens a zone by its IANA name. Without a name, opens the machine's zone. Throws a RangeError for
+ * an unknown name.
  */
 export function openTimeZone(name: string | undefined): TimeZone {
   if (name === undefined) return MACHINE_ZONE;
@@ -138,9 +138,9 @@ export function isPossible(time: LocalTime): boolean {
 }
 
 /**
- * Returns the instant of a local time, in milliseconds since the epoch. When the clock is set back,
- * a time that occurs twice is interpreted as its first occurrence. When the clock is set forward, a
- * skipped time moves by the same amount: 02:30 becomes 03:30.
+ * Returns the instant of a local time, in milliseconds since the epoch. A local time that occurs
+ * twice (when the clock is set back) means its first occurrence. A local time that is skipped (when
+ * the clock is set forward) is moved forward by the same amount: 02:30 becomes 03:30.
  */
 export function instantOf(time: LocalTime, zone: TimeZone): number {
   const localMs = utcMs(time);
@@ -154,8 +154,8 @@ export function instantOf(time: LocalTime, zone: TimeZone): number {
 }
 
 /**
- * Returns the first instant of a date in the zone. It is later than midnight when the clock skips
- * midnight.
+ * Returns the first instant of a date in the zone. This instant is later than midnight when the
+ * clock skips midnight.
  */
 export function startOfDay(
   { year, month, day }: Pick<LocalTime, 'year' | 'month' | 'day'>,
@@ -166,8 +166,8 @@ export function startOfDay(
   const found = instantOf(midnight, zone);
   const isMidnight = found + zone.offsetMinutes(found) * MINUTE_MS === localMs;
   if (isMidnight) return found;
-  // The clock skips midnight, so the day begins at the clock change. The clock change is searched
-  // for in the previous 24 hours.
+  // The clock skips midnight, so the day begins at the clock change. Searches the previous 24 hours
+  // for the clock change.
   let [early, late] = [found - DAY_MS, found];
   while (late - early > 1) {
     const middle = Math.floor((early + late) / 2);

@@ -1,22 +1,22 @@
-// Finds parts of tokens in text, regardless of the characters between their letters and digits:
-// line breaks, NUL bytes, markup or separators. Ignores case.
+// Finds parts of tokens in text. Ignores all characters between the letters and digits of a token,
+// such as line breaks, NUL bytes, markup or separators. Ignores case.
 
 import type { UnescapedText } from './unescape.js';
 
 /**
- * This many consecutive letters and digits of a token are treated as a part of the token. Some
- * services quote the last twelve characters, two of which may be separators.
+ * Text is treated as a part of a token when it contains this many consecutive letters and digits of
+ * the token. Some services quote the last twelve characters, two of which may be separators.
  */
 export const PART_LENGTH = 10;
 
 /**
- * This many consecutive characters of a token are treated as a part of the token, even when most of
- * them are neither letters nor digits.
+ * Text is also treated as a part of a token when it contains this many consecutive characters of
+ * the token. Most of these characters may be neither letters nor digits.
  */
 const LITERAL_LENGTH = 12;
 /**
- * A part with fewer distinct characters is ignored, because parts such as a row of dashes also
- * occur in ordinary text.
+ * A part of a token with fewer distinct characters is ignored. For example, a row of dashes also
+ * occurs in ordinary text.
  */
 const LEAST_VARIETY = 6;
 
@@ -58,8 +58,8 @@ export function literalPartsOf(secret: string): string[] {
 export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);
-  // The text is searched twice: with its markup, because a token can be inside a tag, and without
-  // it, because markup can separate the letters of a token.
+  // The text is searched twice. The first search includes the markup, because a token can be inside
+  // a tag. The second search omits the markup, because it can separate the letters of a token.
   return MARKUP_START.test(decoded.text)
     ? [...ranges, ...findInLetters(decoded, parts, true)].sort(([one], [other]) => one - other)
     : ranges;
@@ -118,7 +118,7 @@ function findInLetters(
   return ranges;
 }
 
-/** Later characters have two UTF-16 units. */
+/** The characters from this code point on consist of two UTF-16 units. */
 const LAST_SINGLE_UNIT = 0xffff;
 
 /**

@@ -1,10 +1,13 @@
 // Finds secrets that fleet does not know: tokens in the wrong place, passwords in URLs, and values
-// of names such as `api_key`. Secrets that the user typed are hidden on stderr, but not in requests
-// and results.
+// of names such as `api_key`. If the user typed such a secret, it is hidden on stderr. Requests and
+// results still contain it.
 
 import { HIDDEN, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
 
-/** Longer words are skipped: they are prose or data, and searching them would take too long. */
+/**
+ * Longer words are skipped. They are prose or data, and searching them for secrets would take too
+ * long.
+ */
 const SEARCHED_CHARACTERS = 10_000;
 /** Shorter values are not hidden, because they may be ordinary words in messages. */
 const SHORTEST = 4;
@@ -20,7 +23,10 @@ const SCHEME = String.raw`(?:(?:jwt|bearer|basic)\s{1,9})?`;
 const NAMED_VALUE = new RegExp(`${BEFORE_VALUE}["']?${SCHEME}([^\\s"'&,;}#]+)`, 'gi');
 /** Matches the value up to the next space, because a secret can contain punctuation. */
 const NAMED_WHOLE_VALUE = new RegExp(`${BEFORE_VALUE}${SCHEME}([^\\s"'&]+)`, 'gi');
-/** Matches adjacent quoted strings, which a shell uses to quote a quotation mark. */
+/**
+ * Matches adjacent quoted strings, such as `'it'\''s'`. Users write such strings in a shell when
+ * the value itself contains a quotation mark.
+ */
 const QUOTED = String.raw`(?:"(?:\\[^]|[^"\\]){0,200}"|'[^']{0,200}'|\\')+`;
 const NAMED_QUOTED_VALUE = new RegExp(`${BEFORE_VALUE}(${QUOTED})`, 'gi');
 /** Matches `--password VALUE` in a command line. */
@@ -31,8 +37,8 @@ const FLAG_VALUE = new RegExp(
 /** Matches a login flag, as in `curl -u USER:PASSWORD`. */
 const LOGIN_FLAG = `(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
 /**
- * Matches the user name in a login, which contains a letter. `docker -u 1000:1000` does not contain
- * a password.
+ * Matches the user name in a login. It must contain a letter, because `docker -u 1000:1000` does
+ * not contain a password.
  */
 const LOGIN_USER = /(?=[^\s:]{0,99}[a-z])[^\s:"'/@]{1,100}:(?!\/\/)/.source;
 const LOGINS = [`"${LOGIN_USER}([^"]+)"`, `'${LOGIN_USER}([^']+)'`, `${LOGIN_USER}([^\\s"']+)`].map(
@@ -57,11 +63,14 @@ const IN_TEXT = [
   ...LOGINS,
 ];
 /**
- * Matches a whole word, such as `--password=VALUE` or the header `X-Api-Key: VALUE`. The value ends
- * with the word, so it can contain spaces and punctuation.
+ * Matches a whole word, such as `--password=VALUE` or the header `X-Api-Key: VALUE`. The value
+ * extends to the end of the word, so it can contain spaces and punctuation.
  */
 const NAMED_WORD = new RegExp(String.raw`^${SECRET_NAME}\s{0,9}[=:]\s{0,9}${SCHEME}([^]+)$`, 'i');
-/** Captures the password in `USER:PASSWORD@HOST`, and a key without a password in `//KEY@HOST`. */
+/**
+ * Captures the password in `USER:PASSWORD@HOST`. If an address has only a key, as in `//KEY@HOST`,
+ * captures the key.
+ */
 const PASSWORDS = [/:([^\s:/@]+)@/g, /\/([^\s:/@]+)@/g, /:\/\/[^\s:@/]*:(\S+)@/g];
 const PLAIN_WORD = /^(?:true|false|null|none)[,;}\])]*$/i;
 
@@ -81,7 +90,10 @@ export function hideTyped(words: readonly string[]): (text: string) => string {
   return (text) => hideAll(text, secrets);
 }
 
-/** Hides the secrets in a setting's text, which can be one of the operator's command lines. */
+/**
+ * Hides the secrets in the text of a setting. The setting can be a command line that the operator
+ * wrote.
+ */
 export function hideInSetting(text: string): string {
   const searched = text.slice(0, SEARCHED_CHARACTERS);
   const hidden = hideAll(text, chooseSecrets(secretsIn(searched)));
@@ -89,14 +101,14 @@ export function hideInSetting(text: string): string {
 }
 
 /**
- * Matches `token: expired` and `--token with` in a message. A value that is quoted or contains a
- * digit may be a secret.
+ * Matches texts such as `token: expired` and `--token with` in a message. The value may be a secret
+ * if it is quoted or contains a digit.
  */
 const PROSE = /[:\w]\s+[A-Z]?[a-z]+[.,;:!?)]*$/;
 
 /**
- * Hides the likely tokens, the passwords in addresses and the values of names such as `api_key` in
- * a line printed by one of the operator's commands.
+ * Hides secrets in a line that one of the operator's commands printed. These are likely tokens,
+ * passwords in addresses, and the values of names such as `api_key`.
  */
 export function hideInOutput(line: string): string {
   const found = piecesOf(line).flatMap((piece) => [
@@ -111,7 +123,7 @@ const URL_SAFE_WORD = /^["']?(?:[^\s"'=]{1,60}=)?["']?([\w-]{32,})["']?$/;
 
 /**
  * Returns the words that may be random bytes in URL-safe base64, which can contain dashes. URLs are
- * excluded, because the user may have to open them for a login.
+ * not returned, because the user may have to open one of them to log in.
  */
 function urlSafeTokensIn(text: string): string[] {
   return text.split(/[\s,;]+/).flatMap((word) => {
@@ -134,7 +146,10 @@ export function holdsNamedSecret(text: string): boolean {
   return text.slice(0, SEARCHED_CHARACTERS).search(NAMED_VALUE) !== -1;
 }
 
-/** Returns the values that are not too short or too common to be hidden, longest first. */
+/**
+ * Returns the values that can be hidden, longest first. Values that are too short or too common are
+ * left out.
+ */
 function chooseSecrets(found: readonly string[]): string[] {
   const isSecret = (value: string) => value.length >= SHORTEST && !PLAIN_WORD.test(value);
   return longestFirst(new Set(found.filter(isSecret)));
@@ -166,8 +181,9 @@ function withoutQuotes(text: string): string {
 }
 
 /**
- * Returns the forms in which a message can contain a typed secret: as it was typed, in a URL, in a
- * suggested command line, and each of them in JSON.
+ * Returns the forms in which a message can contain a secret that the user typed. These are the
+ * typed text, its form in a URL, and its form in a suggested command line. Each of them can also
+ * appear in JSON.
  */
 function spellingsOf(secret: string): string[] {
   const texts = [secret, inUrl(secret), secret.replaceAll("'", "'\\''")];
@@ -176,7 +192,7 @@ function spellingsOf(secret: string): string[] {
 
 /**
  * Returns the percent-encoded form of the secret in a URL. Lone surrogates are replaced by U+FFFD,
- * because encodeURIComponent throws for them. Programs that call fleet can send such characters.
+ * because encodeURIComponent throws for them. They can occur when another program calls fleet.
  */
 function inUrl(secret: string): string {
   return encodeURIComponent(Buffer.from(secret).toString());

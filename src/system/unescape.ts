@@ -5,8 +5,8 @@
 export interface UnescapedText {
   text: string;
   /**
-   * The position of each character of `text` in the original text. The array has one more entry for
-   * the end.
+   * The position of each character of `text` in the original text. The array has one additional
+   * entry for the end of the text.
    */
   starts: readonly number[];
 }
@@ -117,7 +117,7 @@ export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedTex
 
 interface PlacedCharacter {
   character: string;
-  /** Where the encoded character begins within a longer escape. */
+  /** The offset in a longer escape at which the encoded character begins. */
   offset: number;
 }
 

@@ -9,8 +9,8 @@ export function nameOfUser(): string | undefined {
 }
 
 /**
- * Returns the user's home folder: HOME, or the folder that the system has for the user when HOME is
- * not set (cron, systemd). Undefined when the path is not absolute.
+ * Returns the user's home folder. This is HOME or, when HOME is not set (as with cron and systemd),
+ * the home folder that the system has stored for the user. Undefined when the path is not absolute.
  */
 export function homeOfUser(env: NodeJS.ProcessEnv): string | undefined {
   const home = env['HOME'] ?? entryOfUser()?.homedir;

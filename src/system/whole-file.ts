@@ -56,8 +56,8 @@ function targetOfDanglingLink(file: string): string | undefined {
 const LONGEST_NAME_BYTES = 255;
 
 /**
- * Returns the path of a draft. The draft is in the folder of the target, because moving it within
- * one file system does not copy it.
+ * Returns the path of a draft. The draft is in the target's folder, and thus in the same file
+ * system. It can then be moved without being copied.
  */
 function draftOf(path: string): string {
   const ending = `.${crypto.randomUUID()}.draft`;
@@ -97,7 +97,7 @@ function publish(draft: string, path: string, isNew = false): void {
 export async function openWholeFile(file: string, options: WholeFileOptions = {}) {
   const { path, draft, mode } = prepare(file, options);
   const handle = await files.open(draft, 'wx', mode);
-  // The umask does not apply to the permissions of a replaced file.
+  // The umask must not change the permissions of a replaced file, so they are set explicitly.
   if (mode !== undefined) await handle.chmod(mode).catch(() => {});
   return {
     write: (text: string | Buffer): Promise<void> => handle.appendFile(text),
@@ -115,7 +115,7 @@ export async function openWholeFile(file: string, options: WholeFileOptions = {}
 
 /**
  * Writes a small file. Throws the errors of the file system, and leaves no draft. Works
- * synchronously, so that a process that has just checked its lock cannot lose the lock before the
+ * synchronously. A process that has just checked its lock therefore cannot lose the lock before the
  * write.
  */
 export function writeWholeFile(file: string, text: string, options: WholeFileOptions = {}): void {

@@ -1,5 +1,5 @@
-// Finds and changes ASCII text inside bytes in UTF-16 or UTF-32, where a character takes several
-// bytes.
+// Finds and changes ASCII text in data that is encoded in UTF-16 or UTF-32. In these encodings, a
+// character takes several bytes.
 
 /** The number of NUL bytes around each ASCII character. */
 interface Encoding {
@@ -19,7 +19,7 @@ const LAST_ASCII = 0x7f;
 /**
  * Replaces each run of wide ASCII characters with the result of `change`. Runs can begin at any
  * byte. Returns the data itself when nothing changes.
- * @param shortest the number of characters of the shortest run that is changed
+ * @param shortest runs with fewer characters than this are not changed
  */
 export function changeWideText(
   data: Buffer,
@@ -64,8 +64,8 @@ function changeRuns(
 
 /**
  * Returns the next position where a character of this encoding can begin. The first NUL byte
- * determines this position: the character begins there, or one byte earlier when its NUL bytes come
- * last.
+ * determines this position: the next character begins at this byte. When the NUL bytes of a
+ * character come last, it begins one byte earlier.
  */
 function findStart(data: Buffer, from: number, { before }: Encoding): number {
   const offset = before > 0 ? 0 : 1;

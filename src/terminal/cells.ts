@@ -16,20 +16,24 @@ const NARROW =
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
 const VISIBLE = lazyPattern(`[^${NO_COLUMN}]`);
 const SPACING_MARK = lazyPattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
-/** Matches an emoji that is two columns wide although its first character is narrow. */
+/**
+ * Matches an emoji that is two columns wide although its first character is only one column wide.
+ */
 const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );
-/** A longer cluster is not an emoji but a letter with many combining marks. */
+/** A cluster that is longer than this is not an emoji. It is a letter with many combining marks. */
 const LONGEST_EMOJI_UNITS = 50;
 
-/** Created on first use, because it takes 7 ms and most screens do not need it. */
+/**
+ * The segmenter is created on first use. Creating it takes 7 ms, and most screens do not need it.
+ */
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * The segmenter examines only this many characters, which is more than any terminal shows. For a
- * long row of flag emoji, it takes quadratic time.
+ * The segmenter examines only this many characters, which is more than any terminal shows. The
+ * limit is needed because the segmenter takes quadratic time for a long row of flag emoji.
  */
 const SEEN_UNITS = 4096;
 
@@ -71,8 +75,8 @@ export function widthOf(text: string): number {
 }
 
 /**
- * Returns the longest prefix of the text that fits into `width` columns. A grapheme is not split,
- * unless it has more combining marks than any language uses.
+ * Returns the longest prefix of the text that fits into `width` columns. Graphemes are not split.
+ * The only exception is a grapheme with more combining marks than any language uses.
  */
 function beginning(text: string, width: number): string {
   if (NARROW.test(text)) return text.slice(0, width);
@@ -101,7 +105,8 @@ export function cut(text: string, width: number): string {
 
 /**
  * Wraps a text into lines of at most `width` columns. Every line after the first begins with
- * `indent`. A word that is wider than the line is not split, so that it can be pasted.
+ * `indent`. A word that is wider than the line is not split, so that the user can copy the whole
+ * word.
  */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
   return width === undefined || widthOf(text) <= width

@@ -5,7 +5,7 @@ import { lazyPattern } from './lazy-pattern.js';
 
 /**
  * Matches characters that are invisible or that control a terminal: C0, DEL and C1 controls, line
- * and paragraph separators, lone surrogates, noncharacters (which XML cannot contain), and default
+ * and paragraph separators, lone surrogates, noncharacters (XML cannot contain these), and default
  * ignorable characters (zero-width and bidi controls, soft hyphen, fillers, tags, variation
  * selectors).
  */
@@ -31,8 +31,9 @@ const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
 /**
- * Returns the symbol of a hidden character: a control picture, U+FFFD for a lone surrogate, or
- * otherwise a code such as `<U+202E>`, as in `less`.
+ * Returns the symbol that is shown instead of a hidden character. A control character becomes a
+ * control picture, and a lone surrogate becomes U+FFFD. Any other character becomes a code such as
+ * `<U+202E>`, as in `less`.
  */
 function symbolOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
@@ -44,19 +45,19 @@ function symbolOf(character: string): string {
 
 /**
  * Returns text that is safe for a terminal: one line without control, bidi or invisible characters.
- * ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Joiners stay in emoji and
- * in scripts that need them. Clean text is unchanged.
+ * For example, ESC becomes `␛`, a newline becomes `␊`, U+009B becomes `<U+009B>`, and U+202E
+ * becomes `<U+202E>`. Joiners stay in emoji and in scripts that need them. Clean text is unchanged.
  */
 export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Matches strings that can be written unchanged into a file's cell. */
+/** Matches strings that can be written unchanged into a cell of a file. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**
- * Cleans text for a file's cell as `clean` does, but keeps tabs and line breaks. The file format
- * must quote or escape them.
+ * Cleans text for a cell of a file. Works like `clean`, but keeps tabs and line breaks, so the file
+ * format must quote or escape them.
  */
 export function cleanCell(text: string): string {
   if (PRINTABLE_LINES.test(text)) return text;
@@ -78,16 +79,16 @@ export function cleanMultiline(text: string): string {
 }
 
 /**
- * Whether a text consists of ASCII characters other than DEL. Comparing lengths is faster than a
- * regular expression.
+ * Whether a text consists of ASCII characters other than DEL. This is checked by comparing lengths,
+ * which is faster than a regular expression.
  */
 function isAsciiWithoutDelete(text: string): boolean {
   return Buffer.byteLength(text) === text.length && !text.includes('\x7F');
 }
 
 /**
- * Replaces each hidden character, for formats that have escapes. Keeps C0 white space, and hidden
- * characters that belong to the spelling.
+ * Replaces each hidden character. Used for formats that have escapes. Keeps C0 white space, and the
+ * hidden characters that are part of correct spelling.
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text)) return text;
@@ -106,7 +107,8 @@ function jsonEscapes(character: string): string {
 
 /**
  * Escapes control, bidi and invisible characters in valid JSON text as `\u`. The value stays the
- * same. C0 controls are kept: they can occur only between tokens, where they are white space.
+ * same. C0 controls are kept, because valid JSON can contain them only as white space between
+ * tokens.
  */
 export function escapeJson(json: string): string {
   return escapeHidden(json, jsonEscapes);

@@ -26,8 +26,8 @@ export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
  * Decides whether an output has colours. `--no-color` and a non-empty NO_COLOR turn colours off.
- * FORCE_COLOR turns them on (0 or false: off). Otherwise a terminal has colours unless `TERM=dumb`
- * is set. Sources: no-color.org, force-color.org.
+ * FORCE_COLOR turns them on, except for the values 0 and false, which turn them off. Otherwise a
+ * terminal has colours unless `TERM=dumb` is set. Sources: no-color.org, force-color.org.
  */
 export function colorLevel(
   isTerminal: boolean,

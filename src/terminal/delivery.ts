@@ -1,16 +1,18 @@
-// Writes text to an output, waits until its reader has read it, and counts undelivered bytes.
+// Writes text to an output and waits until the reader of the output has accepted the text. Counts
+// the bytes that were not delivered.
 
 import { FleetError, reasonOf } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 
 /**
- * The reader of stdout closed the pipe (`| head -1`). The program ends quietly (cli.md section 2).
+ * Thrown when the reader of stdout closed the pipe, for example `| head -1`. The program then ends
+ * without an error message (cli.md section 2).
  */
 export class ReaderLeft extends Error {}
 
 /**
- * The error of an abandoned write: the program ends and the reader has stopped reading.
- * `undeliveredBytes` counts the bytes that were not delivered.
+ * The error of an abandoned write. A write is abandoned when the program ends and the reader has
+ * stopped reading. `undeliveredBytes` counts the bytes that were not delivered.
  */
 export class ReaderStopped extends Error {}
 
@@ -41,7 +43,7 @@ export interface Delivery {
   /** Resolves when no write is waiting: each write was delivered, failed or was abandoned. */
   settled(): Promise<void>;
   /**
-   * Called when the program is about to end. From then on, each write fails if the reader does not
+   * Called when the program is about to end. After this call, a write fails if the reader does not
    * accept it within half a second.
    */
   beginEnd(): void;
@@ -111,7 +113,7 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
 /** Returns the error for a failed write to stdout. */
 function toOutputError(error: NodeJS.ErrnoException, isTerminal: boolean): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
-  // Writing to a closed terminal fails before the shell sends SIGHUP.
+  // Writing to a closed terminal fails even before the shell sends SIGHUP.
   if (error.code === 'EIO' && isTerminal) return new FleetError('hangup', 'hangup');
   return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {
     cause: error,

@@ -62,9 +62,9 @@ type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Pr
 const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
 
 /**
- * Creates the renderer of a format. Throws a usage error for columns with a format that has no
- * columns, and for GeoJSON of a resource without a position. A column that does not exist is
- * refused with the first batch, when the service's fields are known.
+ * Creates the renderer of a format. Throws a usage error when the user chose columns for a format
+ * without columns, or GeoJSON for a resource without a position. A column that does not exist is
+ * refused when the first batch arrives, because only then are the service's fields known.
  */
 export async function openRenderer<T>(
   format: Format,

@@ -33,8 +33,8 @@ export interface Streams {
 }
 
 /**
- * An output. `write` waits until the reader has room, so that a slow reader slows the program down
- * instead of filling its memory.
+ * An output. `write` waits until the reader can accept more data. A slow reader therefore slows the
+ * program down. Without the wait, unwritten data would fill the memory.
  */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
@@ -60,8 +60,8 @@ export interface StatusOutput extends Output {
   /** Draws the status line. It stays until other text is written. An empty line removes it. */
   drawStatus(line: string): void;
   /**
-   * Removes the status line, and holds back all text until the returned function is called, so that
-   * no text appears inside a question. Prompts write directly to the stream.
+   * Removes the status line. Holds back all text until the returned function is called, so that no
+   * text appears in the middle of a prompt. Prompts write directly to the stream.
    */
   holdOutput(): () => void;
 }
@@ -73,7 +73,10 @@ export interface Io {
   readonly stderr: StatusOutput;
   /** The streams themselves, for prompts and the live board. */
   readonly streams: Streams;
-  /** The secrets of this run. They are hidden once more in all text for stderr. */
+  /**
+   * The secrets of this run. They are hidden in all text for stderr, even if other code has already
+   * hidden them.
+   */
   readonly secrets: Secrets;
   /**
    * Whether each line on stderr is a JSON object, for `--json` and similar flags (cli.md section
@@ -81,9 +84,9 @@ export interface Io {
    */
   readonly isJson: boolean;
   /**
-   * Starts the shutdown. From now on, when the reader does not read a write within half a second,
-   * this write and all later writes are abandoned. A slow reader therefore cannot keep the program
-   * running.
+   * Starts the shutdown. During the shutdown, the reader has half a second to read each write.
+   * After this time, the write and all later writes are abandoned. A slow reader therefore cannot
+   * keep the program running.
    */
   beginEnd(): void;
   /**
@@ -96,7 +99,10 @@ export interface Io {
   closePager(): Promise<void>;
 }
 
-/** A width outside this range is wrong, whether the terminal or the variable COLUMNS reports it. */
+/**
+ * A width outside this range cannot be right. This applies to the width from the terminal and to
+ * the width from the variable COLUMNS.
+ */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
@@ -104,16 +110,16 @@ const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
 /**
- * Returns the reported size, or the usual size when it is 0. Terminals in containers and CI report
- * 0 columns and rows.
+ * Returns the reported size. Returns the usual size when the reported size is 0, because terminals
+ * in containers and CI report 0 columns and rows.
  */
 function sizeOr(reported: number | undefined, usual: number): number {
   return reported === undefined || reported <= 0 ? usual : reported;
 }
 
 /**
- * Whether a terminal can show Unicode. Without a locale, fleet assumes that it can, because
- * containers set no locale.
+ * Whether a terminal can show Unicode. When no locale is set, as in containers, fleet assumes that
+ * the terminal can show Unicode.
  */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
@@ -153,8 +159,9 @@ const FULL_PIPE_MS = 10;
  * Returns the stream or file that an output writes to, and whether it is a terminal. When the user
  * has paused the terminal with Ctrl-S, a write blocks the whole Node or Bun process, which then
  * ignores signals. Only a private API of Node can prevent this. If a later version of Node removes
- * this API, only this protection is lost. Bun reports bytes as written even while they wait in the
- * process. Bun's streams are not created, which saves 1 to 2 ms.
+ * this API, only this protection is lost. In Bun, the streams of the process are not used, because
+ * they report bytes as written even while the bytes still wait in the process. Not creating these
+ * streams also saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   if (BUN_VERSION !== undefined && streams.isInMemory !== true) {
@@ -204,7 +211,9 @@ export interface IoOptions {
 const ERASE = '\r\u001b[K';
 const LINE_FEED = 0x0a;
 
-/** Manages the status line of a terminal. It is removed before other text is written. */
+/**
+ * Manages the status line of a terminal. The status line is removed before other text is written.
+ */
 function openStatus() {
   let drawnBy: Output['write'] | undefined;
   let isWithinLine = false;
@@ -215,8 +224,8 @@ function openStatus() {
   };
   return {
     draw(line: string, write: Output['write']): void {
-      // When other output has stopped in the middle of a line, nothing is drawn, because it would
-      // overwrite that line.
+      // Other output may have stopped in the middle of a line. In this case the status line is not
+      // drawn, because it would overwrite the unfinished line.
       if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         drawnBy = write;
@@ -261,13 +270,13 @@ export function openIo(streams: Streams, options: IoOptions): Io {
     const opened = openOutput(streams, 'stderr', options);
     const hideInLine = hideTyped([...(options.argv ?? []), ...settingsIn(env)]);
     if (isEnding) opened.beginEnd();
-    /** Resolves when no question is waiting for an answer. */
+    /** Resolves when no prompt is waiting for an answer. */
     let answered: Promise<void> | undefined;
     const write: Output['write'] = async (text) => {
       const hidden = typeof text === 'string' ? hideInLine(secrets.hide(text)) : text;
       if (answered !== undefined) await answered;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
-      // When stderr is closed, its text is lost and the work continues.
+      // When stderr is closed, text for stderr is lost, but the command continues.
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);

@@ -23,7 +23,7 @@ const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\b', 'backspace'],
 ]);
 
-/** The keys with which a terminal sends signals when it is not in raw mode. */
+/** The keys for which a terminal sends a signal when it is not in raw mode. */
 export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
   ['\x03', 'SIGINT'],
   ['\x1a', 'SIGTSTP'],

@@ -26,8 +26,8 @@ const DONE = '✓ ';
 const WARNINGS = ['! ', 'warning: '] as const;
 
 /**
- * Splits a line into its mark and its text. Marked lines are `✓ done`, `! look here` and `warning:
- * look here`.
+ * Splits a line into its mark and its text. Examples of lines with a mark are `✓ done`, `! look
+ * here` and `warning: look here`.
  */
 export function splitMark(line: string): { mark: StateMark | undefined; text: string } {
   if (line.startsWith(DONE)) return { mark: 'done', text: line.slice(DONE.length) };

@@ -1,5 +1,5 @@
-// Runs the user's pager (FLEET_PAGER, PAGER) for stdout, like gh: it starts at the first write, and
-// fleet waits until it exits.
+// Runs the user's pager (FLEET_PAGER, PAGER) for stdout, like gh. The pager starts at the first
+// write, and fleet waits until the pager exits.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,8 +12,8 @@ export interface Pager extends Delivery {
 }
 
 /**
- * The options with which less and lv show colours. With them less also exits when everything fits
- * on the screen.
+ * The options with which less and lv show colours. With these options, less also exits when
+ * everything fits on the screen.
  */
 const DEFAULTS = { LESS: 'FRX', LV: '-c' };
 

@@ -8,7 +8,7 @@ import { forScreen } from './marks.js';
 /** No progress is shown for work that ends within half a second. */
 const FIRST_DRAWN_TICK = 5;
 
-/** Ten drawings a second look smooth and cost little. */
+/** Ten drawings a second look smooth and need little computing time. */
 const DRAWN_EVERY_MS = 100;
 
 /** The parts of the context that a progress line needs. */
@@ -23,9 +23,9 @@ export interface Showing {
 
 export interface ProgressOptions {
   /**
-   * Returns the text of the line. `width` is the available number of columns. Called each time the
-   * line is drawn. The caller then removes control characters from the text and truncates it to the
-   * width.
+   * Returns the text of the line. `width` is the number of available columns. This function is
+   * called each time the line is drawn. Its caller removes control characters from the text and
+   * truncates the text to the width.
    */
   draw(width: number): string;
   /**
@@ -45,8 +45,8 @@ const PLAIN_WIDTH_COLUMNS = 120;
 
 /**
  * Opens a progress line. A terminal shows it after half a second and redraws it ten times a second.
- * Elsewhere a line appears every `lineEveryMs`, if set. `--quiet` turns it off. On a terminal
- * `--verbose` and `--trace` turn it off, because their lines would interrupt it.
+ * Elsewhere a line appears every `lineEveryMs`, if set. `--quiet` turns the progress line off. On a
+ * terminal, `--verbose` and `--trace` also turn it off, because their lines would interrupt it.
  */
 export function openProgress(
   { io, flags }: Showing,
@@ -58,7 +58,7 @@ export function openProgress(
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.canRedraw ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  // The last column stays empty, because some terminals wrap after it.
+  // The last column stays empty, because some terminals start a new line after a character in it.
   const room = (width ?? PLAIN_WIDTH_COLUMNS) - 1;
   let ticks = 0;
   const timer = setInterval(() => {

@@ -20,13 +20,16 @@ export function canAsk({ io, flags }: Asking): boolean {
 }
 
 export interface Question {
-  /** The question, cleaned if it contains text from the service. */
+  /**
+   * The question. If it contains text from the service, control characters were removed from the
+   * text.
+   */
   message: string;
   /** A flag or command that replaces the answer, for users without a terminal. */
   instead: string;
   /**
-   * Returns why an answer is invalid, and the question is then repeated. Returns undefined for a
-   * valid answer.
+   * Returns the reason why an answer is invalid, or undefined for a valid answer. After an invalid
+   * answer, the question is repeated.
    */
   refuse?(answer: string): string | undefined;
 }
@@ -41,8 +44,8 @@ export function askText(asking: Asking, question: Question): Promise<string> {
 
 /**
  * Asks for text that is hidden while the user types it. Throws the same errors as askText. Refuses
- * pasted text with several lines or a NUL character, because the user cannot see that part of it is
- * missing.
+ * pasted text with several lines or a NUL character. Part of such text is lost, and the user cannot
+ * see this because the text is hidden.
  */
 export async function askSecret(asking: Asking, question: Question): Promise<string> {
   return ask(asking, question, new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -74,17 +77,18 @@ async function ask(
   const { createInterface } = await import('node:readline/promises');
   const { stdin, stderr } = io.streams;
   const paint = await loadPaint(io.stderr.colorLevel);
-  // Secrets are hidden here, because the question contains names from the service, and readline
-  // writes it unchanged.
+  // The question contains names from the service, and readline writes it unchanged. Secrets must
+  // therefore be hidden here.
   const shown = io.secrets.hide(message);
   const prompt = `${paint.green('?')} ${paint.bold(shown)}${choices} `;
   const isShown = echo === stderr;
   const releaseOutput = io.stderr.holdOutput();
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
-  // When the terminal is closed, the end of the input can arrive before SIGHUP.
+  // When the terminal is closed, stdin may end before SIGHUP arrives.
   const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
-  // SIGQUIT itself would write a core dump, which contains the typed password and the token.
+  // fleet does not send SIGQUIT to itself, because SIGQUIT would write a core dump. The core dump
+  // would contain the typed password and the token.
   const quit = () => interrupted.abort(new FleetError('quit', 'quit'));
   const keys = openKeys(stdin, hangUp, isShown);
   const reader = createInterface({
@@ -157,10 +161,10 @@ interface Keys {
 }
 
 /**
- * Passes a terminal's key presses to readline. Readline sets its input mode even after the terminal
- * was closed, and Node then throws an error that ends the program. `onGone` is called when the
- * terminal was closed. With `onlyFirstLine`, only the first line of pasted text is kept. Readline
- * would show the remaining lines, which can contain the answer to a later, hidden question.
+ * Passes a terminal's key presses to readline. Readline tries to set the input mode even after the
+ * terminal was closed. Node then throws an error that would end the program. `onGone` is called
+ * when the terminal was closed. With `onlyFirstLine`, only the first line of pasted text is kept.
+ * The other lines may contain the answer to a later, hidden question, and readline would show them.
  */
 function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boolean): Keys {
   let hasNul = false;
@@ -177,8 +181,8 @@ function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boole
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
   const onData = (chunk: Buffer | string) => {
     hasNul ||= chunk.includes('\0');
-    // A terminal discards the keys that follow Ctrl-Z. fleet drops these keys too, because a second
-    // Ctrl-Z would stop it again after `fg`.
+    // A terminal discards the keys that the user types right after Ctrl-Z. fleet drops these keys
+    // too, because a second Ctrl-Z would stop fleet again after `fg`.
     const end = chunk.indexOf(CTRL_Z) + 1;
     const typed = end === 0 ? chunk : chunk.slice(0, end);
     input.write(onlyFirstLine ? typed.slice(0, endOfLine(typed)) : typed);
@@ -223,22 +227,23 @@ const CTRL_Z = '\x1a';
 const CTRL_BACKSLASH = '\x1c';
 
 /**
- * Makes a prompt react to Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so
- * the program would otherwise end in the middle of a question. `redraw` prints the question and the
- * typed text again, and `quit` ends the question. Returns a function that removes the listeners.
+ * Makes a prompt react to Ctrl-Z, `fg` and Ctrl-\. Without this, the program would end in the
+ * middle of a question, because Node's readline pauses stdin after SIGCONT. `redraw` prints the
+ * question and the typed text again, and `quit` ends the question. Returns a function that removes
+ * the listeners.
  */
 function obeyJobControl(
   reader: Interface,
   { input, setRaw }: Keys,
   { redraw, quit }: { redraw(): void; quit(): void },
 ): () => void {
-  // Windows has no job control, and stdin without a settable mode is not a terminal.
+  // Windows has no job control. If the mode of stdin cannot be set, stdin is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
   let isStopping = false;
   const onContinue = () => {
     isStopping = false;
-    // Meanwhile, the shell has changed the terminal mode. libuv skips a mode that equals the last
-    // mode it set, so raw mode is turned off and on again.
+    // Meanwhile, the shell has changed the terminal mode. libuv does nothing when it should set the
+    // same mode again. Raw mode is therefore turned off and on again.
     setRaw(false);
     setRaw(true);
     redraw();
@@ -249,8 +254,8 @@ function obeyJobControl(
     // Stops the whole job, as a terminal in its usual mode does. This also stops a script that runs
     // fleet.
     process.kill(0, 'SIGTSTP');
-    // The kernel does not stop a job without a parent shell, because nothing would send SIGCONT to
-    // continue it. In this case, fleet continues by itself.
+    // When a job has no parent shell, the kernel does not stop it, because nothing would later send
+    // SIGCONT. In this case, fleet continues by itself.
     setImmediate(() => {
       if (isStopping) onContinue();
     });

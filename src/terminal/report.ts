@@ -18,8 +18,8 @@ export function drawRows(rows: readonly (readonly string[])[]): string {
     chars: CHARS,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
-  // cli-table3 gives an empty cell no line, so a row of empty cells would disappear. A space
-  // prevents this.
+  // cli-table3 does not draw a line for an empty cell, so a row of empty cells would disappear. A
+  // space prevents this.
   table.push(...rows.map((row) => row.map((cell) => (cell === '' ? ' ' : cell))));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');

@@ -83,7 +83,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   stdout.on('resize', onResize);
   process.on('exit', leave);
   if (stdin.isTTY === true) stdin.on('data', onData);
-  // Reading fails when the terminal was closed. SIGHUP ends the program then.
+  // Reading fails when the terminal was closed. The program then ends because of SIGHUP, so this
+  // error is ignored.
   stdin.on('error', () => {});
   enter();
   return {
@@ -108,7 +109,10 @@ function drawChanges(lines: readonly string[], before: readonly string[]): strin
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
-/** Passes typed keys to `onKey`. A key such as Ctrl-C sends its signal to the process instead. */
+/**
+ * Passes typed keys to `onKey`. A key that stands for a signal, such as Ctrl-C, sends this signal
+ * to the process instead.
+ */
 function handKeys(text: string, onKey: (key: Key) => void): void {
   for (const key of readKeys(text)) {
     const signal = SIGNAL_KEYS.get(key);
@@ -121,13 +125,13 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
   } catch {
-    // The error is ignored: a terminal that was closed has no mode to change.
+    // The error is ignored, because the mode of a closed terminal does not need to be restored.
   }
 }
 
 /**
- * Has the same effect as a key such as Ctrl-C outside raw mode. On Windows, `process.kill` would
- * end the program immediately, and Ctrl-Z does nothing.
+ * Does what a key such as Ctrl-C does when the terminal is not in raw mode. Windows is an
+ * exception: `process.kill` would end the program immediately there, and Ctrl-Z does nothing.
  */
 function raise(signal: NodeJS.Signals): void {
   if (signal === 'SIGTSTP' && process.platform === 'win32') return;

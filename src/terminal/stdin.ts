@@ -22,7 +22,8 @@ export interface InputOptions extends StdinOptions {
 
 /**
  * Reads stdin to its end. Throws a FleetError of kind `usage` when stdin is a directory, unreadable
- * or too large (`tooMuch` is the message), and the signal's reason when it is aborted.
+ * or too large. `tooMuch` is the message for an input that is too large. When the signal is
+ * aborted, throws its reason.
  */
 export function readStdin(
   options: StdinOptions,

@@ -30,7 +30,7 @@ interface ColumnFit {
   minimum?: number;
   /** The maximum width. */
   maximum?: number;
-  /** The width to reserve for later rows, if there is enough space. */
+  /** The width to reserve for longer cells in later rows, if there is enough space. */
   room?: number;
   /**
    * Whether the user named the column, as in `--columns`. Such a column is shown even when it does
@@ -47,11 +47,11 @@ export interface Column<T> extends ColumnFit {
    */
   programHeader?: string;
   /**
-   * The field of the service that the column shows, as a path with dots. For a column that combines
-   * several fields, it is fleet's own name.
+   * The field of the service that the column shows, as a path with dots. A column that combines
+   * several fields has a name that fleet defines.
    */
   field: string;
-  /** Returns the cell for a value. Defaults to the field's text. */
+  /** Returns the cell for a value. By default, the cell is the text of the field. */
   cell?(value: T, at: CellContext): Cell;
   /** Whether the cells are web addresses, which a workbook shows as links. */
   isLink?: boolean;
@@ -66,8 +66,8 @@ export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
 }
 
 /**
- * The maximum padding, so that one long cell does not lengthen every line. In a line with a longer
- * cell, the following cells are shifted.
+ * The maximum width to which cells are padded. Without this limit, one long cell would lengthen
+ * every line. If a cell is longer than this, the following cells of its line are shifted.
  */
 const WIDEST_COLUMNS = 1000;
 

@@ -24,8 +24,8 @@ export function readTime(value: unknown): number | undefined {
 }
 
 /**
- * Formats an age at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min"; `-`
- * without a time.
+ * Formats an age at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min".
+ * Returns `-` when there is no time.
  */
 export function age(iso: unknown, now: number): string {
   const time = readTime(iso);
@@ -33,8 +33,8 @@ export function age(iso: unknown, now: number): string {
 }
 
 /**
- * Formats a time for programs: a valid time unchanged, any other text cleaned, and `-` for null or
- * missing.
+ * Formats a time for programs. A valid time is unchanged. Other text is printed without control
+ * characters. Returns `-` for null or a missing value.
  */
 export function toIso(value: unknown): string {
   const text = textOf(value);

@@ -20,8 +20,9 @@ export interface Now {
 }
 
 /**
- * A parsed time that the user typed. It is a function, because an age such as `2h` or a word
- * depends on the current time, and a local time depends on the time zone.
+ * A parsed time that the user typed. It is a function, because the result is not fixed. An age such
+ * as `2h` and a word such as `today` depend on the current time, and a local time depends on the
+ * time zone.
  */
 export type TypedTime = (now: Now) => number;
 
@@ -41,7 +42,7 @@ const FORMS =
 
 /**
  * Parses a typed time: an age (`2h`, `-2h`, `1w`); a day (`today`, `yesterday`, `monday`,
- * `2026-11-23`, `23.11.2026`), with or without a time of day after it (`monday 08:00`); or ISO 8601
+ * `2026-11-23`, `23.11.2026`), optionally followed by a time of day (`monday 08:00`); or ISO 8601
  * with a zone. Returns undefined for any other input, including a date that does not exist.
  */
 export function parseTypedTime(typed: string): TypedTime | undefined {
@@ -104,7 +105,8 @@ function weekdayOf({ ms, zone }: Now): number {
 }
 
 /**
- * Returns the date this number of days before today. A day with 23 or 25 hours counts as one day.
+ * Returns the date that is this number of days before today. Every day counts as one day, even if
+ * it has 23 or 25 hours.
  */
 function daysBefore({ ms, zone }: Now, days: number): CalendarDay {
   const { year, month, day } = localTimeAt(ms, zone);

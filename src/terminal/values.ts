@@ -11,8 +11,8 @@ export function isJsonNumber(text: string): boolean {
 }
 
 /**
- * Returns a value as text: strings unchanged, numbers as sent, objects as compact JSON; undefined
- * for null and missing.
+ * Returns a value as text: strings unchanged, numbers as the service sent them, and objects as
+ * compact JSON. Returns undefined for null and for a missing value.
  */
 export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -21,8 +21,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Returns a finite number, also from a string (cli.md section 4, promise 4); undefined for other
- * values.
+ * Returns a finite number. The value may also be a string with a number (cli.md section 4, promise
+ * 4). Returns undefined for other values.
  */
 export function numberOf(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
@@ -48,13 +48,13 @@ export function pointOf(
 
 /**
  * The maximum length of a path. Each dot is tried as the end of the first field, which takes
- * quadratic time, and a service could send a field name with a million dots.
+ * quadratic time. Without this limit, a field name with a million dots would take too long.
  */
 const LONGEST_PATH_CHARACTERS = 1000;
 
 /**
  * Returns the value at a path with dots such as `extra.location.coordinates` or `roles.0`, or
- * undefined. A field name that contains a dot also works.
+ * undefined. The path may also contain field names that contain a dot themselves.
  */
 export function readPath(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined)

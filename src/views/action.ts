@@ -11,7 +11,7 @@ import { showState } from './bicycle.js';
  * - `done`: the service accepted it.
  * - `unchanged`: the bicycle already had these values, so nothing was sent.
  * - `refused`: the service rejected it.
- * - `changed`: another user changed the bicycle since it was read, so nothing was sent.
+ * - `changed`: another user changed the bicycle after it was read, so nothing was sent.
  * - `gone`: the service no longer shows the plan's bicycle, so nothing was sent.
  * - `failed`: the change was definitely not carried out, and a later attempt may succeed.
  * - `unknown`: the change was sent, and no response proves its outcome.

@@ -29,8 +29,8 @@ const NAME_AT_END = /: ([^:]{1,60})$/;
 
 /**
  * Returns the name of an alert's bicycle. It comes from the alert (section 2.4), from the mirror,
- * or from the end of the message, in this order. Without any of these, returns the first digits of
- * the bicycle's link.
+ * or from the end of the message, in this order. If there is no name, returns the first digits of
+ * the id in the bicycle's link.
  */
 export function showAlertBicycle(
   { bicycle, extra, message }: Alert,

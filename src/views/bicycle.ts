@@ -67,7 +67,7 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
 
 /**
  * Returns latitude and longitude in degrees. For people, rounds them to five decimals by default,
- * which is about a metre. Programs get the service's original numbers.
+ * which corresponds to about a metre. Programs get the numbers exactly as the service sent them.
  */
 export function showPosition(
   latitude: unknown,
@@ -91,8 +91,8 @@ export function showPosition(
 export const ID_DIGITS = 8;
 
 /**
- * Returns the whole UUID for programs, and only its first digits for people unless they asked for
- * complete values. Returns any other string unchanged.
+ * Returns the whole UUID for programs. For people, returns only its first digits, unless they asked
+ * for complete values. Returns any string that is not a UUID unchanged.
  */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(

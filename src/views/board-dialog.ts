@@ -6,7 +6,7 @@ import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
 import { count } from '../terminal/count.js';
 
-/** A transition, and the number of bicycles that may start it. */
+/** A transition, and the number of bicycles that allow it. */
 export interface TransitionChoice {
   readonly name: string;
   readonly allowedCount: number;
@@ -23,7 +23,10 @@ export type BoardDialog =
       readonly type: 'ask';
       readonly uuids: readonly string[];
       readonly transition: string;
-      /** A question with the number of bicycles and the name of the transition. */
+      /**
+       * A confirmation question, which contains the number of bicycles and the name of the
+       * transition.
+       */
       readonly question: string;
       /** The text that must be typed before Enter; undefined when Enter alone is enough. */
       readonly proof: string | undefined;
@@ -32,8 +35,8 @@ export type BoardDialog =
   | { readonly type: 'text'; readonly title: string; readonly text: string };
 
 /**
- * Returns at most `height` lines of a dialog. The last line shows the keys. When lines do not fit,
- * the first line says how many.
+ * Returns at most `height` lines of a dialog. The last line shows the keys. When some lines do not
+ * fit, the first line shows how many were omitted.
  */
 export function dialogLines(
   dialog: BoardDialog,

@@ -8,9 +8,9 @@ import { showDuration } from '../terminal/time.js';
 
 /** The connection of a topic. */
 export interface BoardConnection {
-  /** The state `connecting` only applies until the first connection was made. */
+  /** The state `connecting` applies only until the first connection is open. */
   state: 'connecting' | 'open' | 'lost';
-  /** The time of the last change of this state, on the monotonic clock. */
+  /** When this state last changed, on the monotonic clock. */
   sinceMs: number;
   /** Whether the topic was connected before, so that messages may be missing now. */
   hasStood?: boolean;
@@ -76,8 +76,8 @@ export function helpLines(
 }
 
 /**
- * Describes the connections: with a single phrase when all are open, otherwise with the state of
- * the first one that is not open.
+ * Describes the connections. When all connections are open, returns a single phrase. Otherwise,
+ * returns the state of the first connection that is not open.
  */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,

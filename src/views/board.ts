@@ -42,12 +42,12 @@ export type Sort = (typeof SORTS)[number];
 
 export interface BoardView {
   panel: BoardPanel;
-  /** The panel that appears again when the user closes the help or a card. */
+  /** The panel to which the board returns when the user closes the help or a card. */
   home: 'fleet' | 'map';
   sort: Sort;
   /**
-   * The text or conditions that bicycles and changes must match. When it is empty, all of them
-   * match.
+   * The text or conditions that bicycles and changes must match. When this filter is empty, all
+   * bicycles and changes match.
    */
   filter: string;
   isTyping: boolean;
@@ -84,13 +84,13 @@ export interface BoardInput {
    */
   doubt?: string | undefined;
   /**
-   * Set when the list of alerts cannot be read. The board then shows the alerts that were read
-   * before.
+   * Set when the list of alerts cannot be read. The board then shows the alerts from the last
+   * successful read.
    */
   staleAlerts?: StaleAlerts | undefined;
 }
 
-/** Information about the last attempt to read the list of alerts, which failed. */
+/** Describes the last attempt to read the list of alerts when this attempt failed. */
 export interface StaleAlerts {
   /**
    * When the shown alerts were read, on the monotonic clock. Undefined when the list was never
@@ -143,7 +143,7 @@ const FLEET_HINTS = [
 ];
 const CARD_HINTS = ['q quit', 'Esc back', 'a act', '↑↓ scroll', 'c copy ID', 'y command'];
 
-/** How many rows each part of the board needs to show everything. */
+/** The number of rows that each part of the board needs to show all its items. */
 export interface BoardNeeds {
   /** The number of bicycles that match the filter. */
   readonly bicycles: number;
@@ -154,7 +154,10 @@ export interface BoardNeeds {
 /** The list has two heading lines: its own heading, and the column headings. */
 const LIST_HEADINGS = 2;
 
-/** Returns how many bicycles fit on the board. The caller reads no more bicycles than this. */
+/**
+ * Returns the number of bicycles that fit on the board. The caller reads at most this many
+ * bicycles.
+ */
 export function bicycleRows(height: number, needs: BoardNeeds): number {
   return Math.max(0, shareHeight(height, needs).top - LIST_HEADINGS);
 }
@@ -167,9 +170,15 @@ interface BoardHeights {
   readonly alerts: number;
 }
 
-/** The changes are hidden when they would have fewer rows than this, including their heading. */
+/**
+ * The minimum number of rows for the changes, including their heading. With fewer rows, the changes
+ * are hidden.
+ */
 const FEWEST_CHANGE_ROWS = 4;
-/** The alerts are hidden when the lower half of the board has fewer rows than this. */
+/**
+ * The minimum height of the lower half of the board for showing alerts. With fewer rows, the alerts
+ * are hidden.
+ */
 const FEWEST_ROWS_WITH_ALERTS = 9;
 
 /**
@@ -198,8 +207,8 @@ function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
 }
 
 /**
- * Returns the lines of the board. There are as many lines as its height, and none is wider than its
- * width.
+ * Returns the lines of the board. The number of lines equals the height of the board. No line is
+ * wider than the board.
  */
 export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   const { panel } = input.view;
@@ -222,7 +231,10 @@ function panelLines(input: BoardInput, place: BoardPlace): string[] {
   return fleetLines(input, place);
 }
 
-/** When some lines do not fit, replaces the last visible line with their number. */
+/**
+ * When some lines do not fit, replaces the last visible line by a line that shows the number of
+ * hidden lines.
+ */
 function withHiddenSign(
   lines: readonly string[],
   rows: number,
@@ -246,7 +258,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     alerts: input.alerts.length,
   });
   const top = topLines(input, place, heights.top);
-  // The changes heading and the blank line above it use two of these rows.
+  // Two of these rows are used for the changes heading and the blank line above it.
   const changeRows = Math.max(0, heights.changes - 2);
   const alertRows = heights.alerts;
   const line = { width, terminal: true, zone: input.zone, paint };
@@ -326,7 +338,8 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
 }
 
 /**
- * Keeps as many rows as fit. If some do not fit, the last row shows the number of hidden states.
+ * Keeps the rows that fit. If some rows do not fit, the last visible row shows the number of hidden
+ * states.
  */
 function hideRows(lines: readonly string[], rows: number, width: number): readonly string[] {
   if (lines.length <= rows || rows < 2) return lines;
@@ -435,8 +448,8 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
 }
 
 /**
- * Returns how many of the newest alerts are open alerts for the bicycle, or undefined when there
- * are none.
+ * Returns the number of open alerts for the bicycle among the newest alerts. Returns undefined when
+ * this number is 0.
  */
 function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
   const wanted = textOf(uuid)?.toLowerCase();
@@ -461,8 +474,8 @@ function cardLines(
     { width, paint, now: nowMs, zone },
   );
   const [name = '', ...rows] = text.trimEnd().split('\n');
-  // A card does not split long words, so a line can be wider than the screen. Such lines are cut
-  // here.
+  // A card does not split long words, so a line can be wider than the screen. Such lines are
+  // truncated here.
   return [
     name,
     ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width))),

@@ -73,8 +73,8 @@ export function drawCard(
 }
 
 /**
- * Returns the other fields that have a value, formatted for people, and the names of the fields
- * that have none.
+ * Returns the other fields that have a value, formatted for people. Also returns the names of the
+ * other fields that have no value.
  */
 function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
@@ -141,8 +141,8 @@ function showField(
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
   const atMs = readTime(value);
   if (atMs !== undefined) return `${age(value, now)} (${showLocalTime(atMs, zone)})`;
-  // For a link, the card shows only the UUID, because other commands accept it. The UUID of the
-  // bicycle itself is never shortened, so that it can be copied.
+  // For a field that contains a link, the card shows only the UUID, because other commands accept a
+  // UUID. The UUID of the bicycle itself is never shortened, so that it can be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined))

@@ -1,5 +1,4 @@
-// Formats the events of a stream: lines for people, JSON lines for programs, and a summary at the
-// end.
+// Formats the events of a stream: human-readable lines or JSON lines, and a summary at the end.
 
 import type { ErrorKind, FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';
@@ -46,15 +45,15 @@ export interface WatchSummary extends WatchCounts {
   /** Whether the watch ended before the list was read after the last gap. */
   isUnread: boolean;
   /**
-   * The number of messages that were not delivered to the reader of the output, because the watch
-   * ended first.
+   * The number of messages that the reader of the output did not get, because the watch ended
+   * first.
    */
   undelivered: number;
 }
 
 /**
- * The maximum number of gaps in the summary for people. The summary for programs has all stored
- * gaps.
+ * The maximum number of gaps in the human-readable summary. The machine-readable summary has all
+ * stored gaps.
  */
 const NAMED_GAPS = 10;
 
@@ -62,7 +61,7 @@ function seconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;
 }
 
-/** Formats a time for programs. */
+/** Formats a time for machine-readable output. */
 export function iso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
@@ -115,8 +114,8 @@ export function errorFields(error: FleetError): {
 }
 
 /**
- * Returns the JSON line object for an event. Returns undefined for messages, which are printed on
- * stdout.
+ * Returns the JSON line object for an event. Returns undefined for messages, because messages are
+ * printed on stdout.
  */
 export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
   if (event.type === 'message' || event.type === 'resync') return undefined;
@@ -173,8 +172,8 @@ export function describeFound(changes: number, unknown: number, gone: number): s
 }
 
 /**
- * Returns a count with its noun and description in a list. The list is empty when the count is
- * zero.
+ * Returns a list with one phrase: a count with its noun and its description. Returns an empty list
+ * when the count is zero.
  */
 function countSome(number: number, one: string, what: string): string[] {
   return number === 0 ? [] : [`${count(number, one)} ${what}`];
@@ -183,8 +182,8 @@ function countSome(number: number, one: string, what: string): string[] {
 /** Returns the summary for people: one line, followed by one line per gap. */
 export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: boolean): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
-  // A watch of a single topic that was never connected ends with an error that states the reason.
-  // The summary then does not repeat it.
+  // When the only topic of a watch was never connected, the watch ends with an error that states
+  // the reason. The summary does not repeat this reason.
   const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
     shown === messages
@@ -222,7 +221,7 @@ export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: 
   return lines;
 }
 
-/** Returns the summary for programs. It is the last event of the stream. */
+/** Returns the machine-readable summary, which is the last event of the stream. */
 export function summaryRecord(summary: WatchSummary): { [field: string]: unknown } {
   return {
     event: 'closed',

@@ -87,8 +87,8 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
 }
 
 /**
- * Values are truncated to this many characters. Longer values that start with the same text are
- * counted together.
+ * Values are truncated to this many characters. Longer values are counted together when they begin
+ * with the same characters.
  */
 const LONGEST_NAME_CHARACTERS = 200;
 
@@ -113,7 +113,7 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
     // Ranges of the battery charge are listed even when no bicycle is in them. The values `(none)`
-    // and `never` are only listed when a bicycle has them.
+    // and `never` are listed only when a bicycle has this value.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

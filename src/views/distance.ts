@@ -37,13 +37,14 @@ export function showDistance(metres: number): string {
 }
 
 /**
- * The field with the distance in whole metres. The service's own `distance` is a different field.
+ * The field with the distance in whole metres. It is not the field `distance` that the service
+ * sends.
  */
 const DISTANCE_FIELD = 'distance_m';
 
 /**
- * Adds `distance_m` as the last field of a row. The row is unchanged when the distance is not known
- * or the service already has a field with this name.
+ * Adds `distance_m` as the last field of a row. The row is unchanged when the distance is unknown,
+ * or when the service sent a field with this name.
  */
 export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): ListedItem<T> {
   if (metres === undefined || Object.hasOwn(row.value as object, DISTANCE_FIELD)) return row;
@@ -65,8 +66,8 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
     field: DISTANCE_FIELD,
-    // With --near, only the name is more important than the distance when the table must be
-    // narrowed.
+    // With --near, the distance is the second most important column, after the name. When the table
+    // must be narrowed, the other columns are removed first.
     keep: most - 0.5,
     minimum: 8,
     align: 'right',

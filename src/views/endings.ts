@@ -10,8 +10,8 @@ import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
   /**
-   * The width of the terminal. Undefined for other outputs, where nothing is cut and all bicycles
-   * are listed.
+   * The width of the terminal. Undefined for other outputs. On those, fleet truncates no line and
+   * lists all bicycles.
    */
   width: number | undefined;
   paint: Paint;
@@ -30,8 +30,8 @@ const SUBJECT =
 const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /**
- * Returns the reason in the service's words, without the parts that differ between bicycles. It is
- * empty when there is no reason.
+ * Returns the reason in the service's words, without the parts that differ between bicycles. The
+ * result is empty when the service gave no reason.
  */
 export function endReasonOf({ message }: ChangeResult): string {
   return clean(
@@ -93,7 +93,7 @@ const ENDED_COLUMNS: readonly Column<Ended>[] = [
   },
 ];
 
-/** Returns one line for each bicycle. Lines for programs are not cut. */
+/** Returns one line for each bicycle. Lines for programs are not truncated. */
 function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): string[] {
   const columns = ENDED_COLUMNS.filter(({ field }) =>
     ended.some((one) => one[field as keyof Ended]),

@@ -3,7 +3,7 @@
 
 import { MISSING } from '../terminal/values.js';
 
-/** The mark of an uncertain figure. */
+/** The mark that shows that a number is uncertain. */
 export const UNCERTAIN = '~';
 
 const LABELS: { readonly [name: string]: string } = {

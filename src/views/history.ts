@@ -12,14 +12,14 @@ export interface HistoryRow {
   old: unknown;
   new: unknown;
   transition: string | null;
-  /** The author, by name if known. */
+  /** The author of the change: the author's name if it is known, otherwise an identifier. */
   by: string | null;
   /** The source of the entry: `service`, or `push` or `list` for a change from a mirror. */
   source: string | null;
   version: unknown;
   /**
-   * Describes a gap and its length, or says that the bicycle appeared in the list or disappeared
-   * from it.
+   * Describes a gap and its length. For a bicycle that appeared in the list or disappeared from it,
+   * describes this event instead.
    */
   note: string | null;
 }

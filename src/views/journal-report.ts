@@ -27,7 +27,7 @@ export function drawReportWorkbook({ title, facts, header, rows }: JournalReport
   const lines: (readonly string[])[] = [[title], [], ...facts, [], header, ...rows];
   const cells = lines.map((line) => line.map((text) => xlsxCellOf(text, '', 'UTC')));
   const columnWidths = header.map((name, column) => {
-    // The width of the first column does not depend on the title, because the title may extend over
+    // The title does not affect the width of the first column, because the title may extend over
     // the columns to its right.
     const texts = [name, ...facts.slice(0, column === 0 ? undefined : 0).map(([label]) => label)];
     for (const row of rows) texts.push(row[column] ?? '');

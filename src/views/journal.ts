@@ -8,7 +8,7 @@ import { showId, timeColumn } from './bicycle.js';
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
-  /** The position of a created bicycle in its file. */
+  /** The position of a created bicycle's row in the input file. */
   row?: number;
   name: string | null;
   /**
@@ -20,7 +20,7 @@ export interface JournalRow
   after: string | null;
   at: string | null;
   run: string;
-  /** The evidence of the outcome; null when the outcome is unknown. */
+  /** The evidence that proves the outcome. Null when the outcome is unknown. */
   how: string | null;
 }
 

@@ -33,8 +33,8 @@ export const NAMED_SHAPES = {
 } satisfies { [kind: string]: Shape<Named> };
 
 /**
- * Returns the outline of a zone as the service sent it, which may have parts that are not valid.
- * Assumed: it is a GeoJSON geometry in one of these fields.
+ * Returns the outline of a zone as the service sent it. Some of its parts may be invalid. Assumed:
+ * the outline is a GeoJSON geometry in one of these fields.
  */
 export function sentOutline(zone: Named): object | undefined {
   return [zone['polygon'], zone['geometry'], zone['area']].find(isGeometry);

@@ -38,7 +38,7 @@ const BAR_COLUMNS = 20;
 const HATCH = '╱';
 
 /**
- * Formats a count: `-` when it is unknown, and with a mark when it is uncertain. Gaps in the mirror
+ * Formats a count. An unknown count is `-`, and an uncertain count has a mark. Gaps in the mirror
  * do not make alert counts uncertain.
  */
 export function showCount(row: OverTimeRow, name: OverTimeCount): string {

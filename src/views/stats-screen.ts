@@ -1,4 +1,5 @@
-// Draws counts for a terminal: each group below its heading, with bars, in two columns when they fit.
+// Draws counts for a terminal. Each group is below its heading and has bars. If there is enough
+// room, the groups are in two columns.
 
 import { stripVTControlCharacters } from 'node:util';
 import { cut, pad, widthOf } from '../terminal/cells.js';
@@ -29,8 +30,8 @@ const LONGEST_BAR_COLUMNS = 20;
 const SHORTEST_BAR_COLUMNS = 4;
 
 /**
- * The minimum number of rows for the groups, even when the terminal has fewer. A few of these rows
- * stay free for the total and the prompt.
+ * The minimum number of rows for the groups. It also applies when the terminal has fewer rows. A
+ * few of these rows stay free for the total and the prompt.
  */
 const USUAL_HEIGHT = 24;
 const LINES_BELOW = 3;

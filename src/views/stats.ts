@@ -48,7 +48,7 @@ export function showPercent(percent: number): string {
   return percent.toFixed(1);
 }
 
-/** Returns the colour for a value and its bar. */
+/** Returns the colour in which a value and its bar are drawn. */
 export function colorOfStats({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
   // The value is a range such as `10-19`, so `parseInt` returns its lower bound.

@@ -67,7 +67,7 @@ export interface LinePlace {
   width: number | undefined;
   /**
    * Whether a person reads the line. People get ages and local times. Programs get ISO 8601 times,
-   * and numbers as the service sent them.
+   * and the unchanged numbers of the service.
    */
   terminal: boolean;
   /** The time zone in which local times are shown. */
@@ -88,8 +88,8 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
 ];
 
 /**
- * Fields with measured values. Lists of changes omit them, because they repeat the place or only
- * show that a message arrived.
+ * Fields with measured values. Lists of changes omit these fields, because they only repeat the
+ * place or show that a message arrived.
  */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
@@ -116,8 +116,8 @@ const TEXT_CHARACTERS = 10_000;
 const PLACE_DECIMALS = 4;
 
 /**
- * A bicycle that has moved less than this is treated as stationary, because satellite positions are
- * not more precise.
+ * When a bicycle has moved less than this, it is treated as stationary. Satellite positions are not
+ * more precise than this.
  */
 const STANDSTILL_METRES = 5;
 
@@ -196,7 +196,8 @@ interface Content {
   name: Cell;
   what: Cell;
   /**
-   * The charge; undefined when there is none. The description of the change may then use its space.
+   * The charge; undefined when there is none. In this case, the description of the change may use
+   * the space of the charge.
    */
   charge?: Cell;
   place?: Cell;
@@ -275,7 +276,7 @@ function ofAlert(
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // An alert without charge and position uses their columns for its message.
+  // When an alert has neither a charge nor a position, its message uses the space of these columns.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
@@ -321,7 +322,8 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time, received }[field];
-    // When a line has no charge and no place, the description may use the space of these columns.
+    // When a line has neither a charge nor a place, the description may use the space of these
+    // columns.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined
       ? []

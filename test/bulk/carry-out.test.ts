@@ -489,7 +489,10 @@ describe('`bicycles act` input', () => {
     [[A, '-', 'rent'], '- cannot be combined with other arguments'],
     [[A, B, 'rent', '--concurrency', '65'], '--concurrency must be a whole number from 1 to 64'],
     [[A, B, 'rent', '--concurrency', '0'], '--concurrency must be'],
-    [[A, B, 'rent', '--field', 'type=x'], '--field cannot set the type: the action already sets it'],
+    [
+      [A, B, 'rent', '--field', 'type=x'],
+      '--field cannot set the type: the action already sets it',
+    ],
     [[A, B, 'rent', '--field', 'x'], '--field must be NAME=VALUE'],
     [[A, B, 'rent', '--yes', '--columns', 'outcom'], 'did you mean "outcome"?'],
     [[A, B, 'rent', '--yes', '-o', 'geojson'], 'no position'],

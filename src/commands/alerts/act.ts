@@ -1,4 +1,5 @@
-// `fleet alerts act`: resolves, silences, escalates or stops one or more alerts, each at most once.
+// `fleet alerts act`: resolves, silences, escalates or stops one or more alerts. Sends at most one
+// action to each alert.
 
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
@@ -24,8 +25,8 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
 ]);
 
 /**
- * Runs an action on each of the alerts. The action is the last word of the command. The endpoint
- * and its actions are assumed from observation.
+ * Runs an action on each of the alerts. The action is the last word of the command. Assumed from
+ * observation: the endpoint and its actions.
  */
 export async function actOnAlerts(
   context: Context,

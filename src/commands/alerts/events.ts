@@ -25,7 +25,7 @@ export interface AlertsPlan extends EndOptions {
   readonly subjects?: AlertSubjects | undefined;
   /** How long to wait between two reads of the list. Undefined when the list is never read. */
   readonly everyMs: number | undefined;
-  /** Whether the list is read only to find alerts that no webhook delivered. */
+  /** Whether the list is read only to find alerts for which no webhook arrived. */
   readonly isBackfill: boolean;
   /** At startup, alerts that changed since this time are shown. */
   readonly sinceMs?: number | undefined;

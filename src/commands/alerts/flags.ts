@@ -21,7 +21,7 @@ const OTHER_TYPES = {
   stolen: 'bicycle.bike_stolen',
 };
 
-/** The shortest pause between two reads of the list. */
+/** The shortest pause between two reads of the alert list. */
 const SHORTEST_PAUSE_MS = 100;
 
 /** Adds the flags of `list`. */

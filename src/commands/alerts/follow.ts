@@ -28,7 +28,7 @@ import type { Webhook } from './webhook-receiver.js';
 
 /** A receiver of webhooks. */
 export interface Receiver {
-  /** Queues a webhook for forwarding. Called before its alerts are shown. */
+  /** Queues a webhook for forwarding. Called before the alerts in the webhook are shown. */
   pass(webhook: Webhook): void;
   /** Stops receiving, and answers the webhooks that are still waiting. Resolves within a second. */
   close(): Promise<void>;
@@ -101,8 +101,8 @@ async function openAlerts(
   const notificationOf = await openNotifications(context, deliver);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
-  // The start time is stored before anything is printed, so that an interrupted run continues
-  // instead of starting again.
+  // The start time is stored before anything is printed. If the run is interrupted, the next run
+  // then continues from this time and does not start again.
   memory?.move(state.marks);
   // A watch with a state file prints one alert at a time. If the process is killed, at most one
   // alert is printed twice.
@@ -123,8 +123,8 @@ async function openAlerts(
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },
     /**
-     * Prints an alert, queues it for --exec and --post, and stores that it was printed. A webhook
-     * is first queued for forwarding, and is answered last.
+     * Prints an alert, queues it for --exec and --post, and stores that it was printed. If the
+     * alert came from a webhook, the webhook is queued for forwarding first, and answered last.
      */
     async deliver(items, onDelivered) {
       // Effects that print nothing cannot get lost when the output closes, so they are treated as
@@ -212,7 +212,7 @@ async function openPrinting(
 
 /**
  * Requests one page of the list and the bicycles of its new alerts. Never rejects. The service's
- * time is the `Date` of the response, or this machine's time without that header.
+ * time is the `Date` of the response. If the response has no `Date`, this machine's time is used.
  */
 async function readAlerts(
   client: Client,

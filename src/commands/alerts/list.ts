@@ -21,7 +21,8 @@ const AS_SENT: readonly string[] = ['json', 'jsonl', 'yaml', 'geojson', 'uuid'];
 
 /**
  * Lists alerts with the parameters of interface.md section 4.5. Assumed: several states or types
- * are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
+ * are sent as repeated parameters (cli.md). Also assumed: `bicycle` and `organization` are sent as
+ * UUIDs.
  */
 export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
   const { bicycle, organization } = options;

@@ -22,7 +22,7 @@ import { openForwarder } from './forward.js';
 import { type Forwarded, type Memory, openMemory } from './state-file.js';
 import { openReceiver, type Webhook } from './webhook-receiver.js';
 
-/** Repeated refusals with the same status are reported at most once in this interval. */
+/** A refusal with the same status as an earlier one is reported at most once in this interval. */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -66,7 +66,8 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   if (secretEnv === undefined) return undefined;
   const secret = io.env[secretEnv];
   if (secret === undefined || secret === '') {
-    // The user may have typed the secret itself, so only typical variable names are quoted.
+    // The user may have typed the secret itself instead of a variable name. The error therefore
+    // quotes only typical variable names.
     const name = /^[A-Z_][A-Z0-9_]*$/.test(secretEnv) ? ` ${secretEnv}` : '';
     const problem = `the variable${name} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`;
     const hint =
@@ -127,7 +128,7 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  // Opens the forwarder only after the server has its port.
+  // Opens the forwarder only after the server has successfully opened its port.
   const onFailure = ending.fail;
   const forwarder =
     url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
@@ -140,8 +141,8 @@ async function receive(
   return {
     pass(webhook) {
       const { body, headers } = forwardedOf(webhook, options.signatureHeader);
-      // A header may repeat the token. The token is hidden, because headers are stored and sent to
-      // another server.
+      // A header may repeat the token. The headers are stored and sent to another server, so the
+      // token in them is hidden.
       forwarder?.add({ body, headers: hideInHeaders(headers, context.io.secrets) });
     },
     async close() {

@@ -1,8 +1,8 @@
 // A log file of JSON lines. Opening a log reads and compacts the file. Later records are appended.
 //
-// A record is written after its action. When the process is killed in between, only this action is
-// repeated. Only one process writes to a log. Its lock consists of records in the log itself, as in
-// a journal.
+// The record of an action is written after the action. If the process is killed between the two,
+// only this action is repeated. Only one process writes to a log. Its lock consists of records in
+// the log itself, as in a journal.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -36,8 +36,8 @@ export interface AlertsLogOptions extends LockOptions {
  */
 const LIMIT_BYTES = 400_000_000;
 /**
- * The file is compacted after it has grown by this many bytes (about ten thousand lines). A file
- * that is larger than this is compacted after its size has doubled.
+ * The file is compacted after it has grown by this many bytes (about ten thousand lines). If the
+ * compacted file was already larger than this, it is compacted again when its size has doubled.
  */
 const APPENDED_BYTES = 1024 * 1024;
 
@@ -102,8 +102,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     wholeBytes = bytes = Buffer.byteLength(whole);
   };
   /**
-   * Checks that no other process has taken over the log. Another process appends only its claim,
-   * and only when this process has written nothing for a long time.
+   * Checks that no other process has taken over the log. Another process appends nothing but its
+   * claim, and does so only when this process has written nothing for a long time.
    */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
@@ -154,8 +154,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       try {
         append([{ released: claim.claim }]);
       } catch {
-        // The append fails when another process has taken over the log. The error is ignored,
-        // because this process then has no lock to release.
+        // Appending fails when another process has taken over the log. This process then has no
+        // lock to release, so the error is ignored.
       }
       closeFile();
     },
@@ -197,8 +197,8 @@ const CANNOT_WRITE = {
 };
 
 /**
- * Runs a function that writes to a log, and converts its errors. While a log is opened, errors are
- * of kind `config`.
+ * Runs a function that writes to a log, and converts its errors. Errors while a log is being opened
+ * are of kind `config`.
  */
 function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => void): void {
   try {

@@ -60,8 +60,8 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // Tells programs that the alert was found late. People see this in the alert's printed
-        // line.
+        // Tells programs that fleet found the alert late. People can see this in the line that is
+        // printed for the alert.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

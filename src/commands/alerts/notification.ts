@@ -31,7 +31,7 @@ export async function openNotifications(
   return (item) => notificationOf(item, nameOf(item.value.bicycle));
 }
 
-/** Describes an alert. `name` is the name of its bicycle, if it is known. */
+/** Describes an alert. `name` is the name of the alert's bicycle, if fleet knows the name. */
 export function notificationOf(item: AlertItem, name: string | undefined): Notification {
   const { value } = item;
   const kind = textOf(value.alert_type) ?? 'alert';

@@ -1,7 +1,8 @@
 // One pass over the list of alerts: collects the alerts and decides how far to read.
 //
-// A quick pass ends at alerts that are older than the last known position. A deep pass covers two
-// more hours of alerts, because an alert with a wrong time can appear later in the list.
+// A quick pass ends when it reaches alerts that are older than the last known position. A deep pass
+// also reads alerts that are up to two hours older. An alert with a wrong time can be further down
+// in the list.
 
 import type { Alert } from '../../api/alert.js';
 import { AlertFeed, type AlertOrder } from '../../follower/alert-feed.js';
@@ -10,7 +11,7 @@ import type { Page, Query } from '../../http/types.js';
 
 export type ListReading = ReturnType<typeof startReading>;
 
-/** The largest expected error of the clocks that set alert times. */
+/** The largest expected error of the clocks from which alerts get their times. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** The maximum number of alerts that are read in one pass. */
 const READING_LIMIT_ITEMS = 20_000;
@@ -31,7 +32,8 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version. They are kept when fleet reads the same pages again.
+     * The alerts that were found, by version. When fleet reads the same pages again, it keeps these
+     * alerts.
      */
     found: new Map<string, AlertItem>(),
     /** The alerts of the pages after the first page. */
@@ -59,8 +61,8 @@ export function topOf({ feed, atMs }: ListReading): number {
 }
 
 /**
- * Returns the reason to stop reading: the end of the list, alerts older than `cursorMs`, or a
- * limit. Returns undefined when more pages must be read.
+ * Returns the reason to stop reading: the list ended, the alerts are older than `cursorMs`, or a
+ * limit was reached. Returns undefined when more pages must be read.
  */
 export function readDownTo(
   { isDeep, feed }: ListReading,

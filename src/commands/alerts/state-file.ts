@@ -1,7 +1,8 @@
 // The state of the commands that follow alerts. One log keeps this state across restarts.
 //
-// The state consists of the printed versions, the versions that existed before, the position in the
-// list, and two queues. The queues contain webhooks to forward, and alerts for --exec and --post.
+// The state consists of the printed versions, the versions that existed before the watch, the
+// position in the list, and two queues. One queue contains webhooks to forward, and the other
+// contains alerts for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
@@ -15,8 +16,8 @@ import { openLog, readLog } from './log.js';
 /** The start of the watch, and the time up to which the list was read. */
 export interface Marks {
   /**
-   * When the first watch with this state file started, or the time of `--since`, by this machine's
-   * clock.
+   * When the first watch with this state file started, by this machine's clock. With `--since`, the
+   * given time instead.
    */
   readonly beganMs?: number | undefined;
   /** The time up to which the list was read, by the service's clock. */
@@ -32,8 +33,8 @@ export interface Forwarded {
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
 /**
- * The format of new files. In format 1, the source of an alert that existed before the watch was
- * `list`. Since format 2 it is `there`.
+ * The format of new files. Since format 2, an alert that existed before the watch has the source
+ * `there`. In format 1, it had the source `list`.
  */
 const FORMAT = 2;
 /**
@@ -89,8 +90,9 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the damaged file no longer contains the position in the list, fleet continues from the
-      // time of the file's last change. Fleet cannot have printed alerts after that time.
+      // A damaged file may no longer contain the position in the list. fleet then continues from
+      // the time of the file's last change, because it cannot have printed any alerts after that
+      // time.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -109,8 +111,8 @@ export async function openMemory(
       return marks;
     },
     /**
-     * Appends versions of alerts to the log, so that the next run does not print them again. They
-     * were printed, or they existed before the watch started. Throws when the log cannot be
+     * Appends versions of alerts to the log, so that the next run does not print them again. These
+     * versions were printed, or existed before the watch started. Throws when the log cannot be
      * written.
      */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),

@@ -2,8 +2,8 @@
 // returns the effects to carry out. It does no I/O, and changes the state object in place.
 //
 // The state has a table of the known versions of each alert, and a cursor: the time up to which the
-// list was read. An alert in the list is new when it is not in the table, and not older than the
-// cursor minus an allowance for wrong clocks.
+// list was read. An alert in the list is new when it is not in the table and not too old. It is too
+// old when it is older than the cursor minus an allowance for wrong clocks.
 //
 // New alerts are shown after a whole pass over the list, oldest first. A pass that fails therefore
 // shows nothing. Webhooks and pushed messages deliver alerts sooner. Each version is shown once.
@@ -41,7 +41,7 @@ import {
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 
-/** A cursor that is ahead of the service's clock by more than this is wrong. */
+/** If the cursor is ahead of the service's clock by more than this, it is wrong. */
 const AHEAD_MS = 60_000;
 /**
  * A deep pass over the list starts after this time or after this number of passes, whichever comes
@@ -50,8 +50,8 @@ const AHEAD_MS = 60_000;
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
 /**
- * When the first response takes longer than this, the watch also shows the alerts that were created
- * while it waited.
+ * When the first response takes longer than this, alerts may have been created while the watch
+ * waited for it. The watch then shows these alerts too.
  */
 const LATE_MS = 5_000;
 /** The first pause after a failure. Each further pause is twice as long. */
@@ -64,8 +64,8 @@ export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
 /**
- * Creates the state of an alerts watch. Two values come from the state file: `known`, the versions
- * of alerts that are recorded there, and `marks`, the times up to which earlier runs read the list.
+ * Creates the state of an alerts watch. Two values come from the state file. `known` contains the
+ * recorded versions of alerts. `marks` contains the times up to which earlier runs read the list.
  */
 export function startAlerts(
   plan: AlertsPlan,
@@ -78,9 +78,8 @@ export function startAlerts(
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
-     * Whether the list is first read some time after the start of the watch, because of a failure
-     * or a restart, or with --since. The watch then also shows alerts that were created between its
-     * start and this read.
+     * Whether the first read of the list is late, because of a failure, a restart or --since. The
+     * watch then also shows alerts that were created between its start and the first read.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
@@ -88,8 +87,8 @@ export function startAlerts(
     /** Whether a page was requested that has not arrived yet. */
     isAsking: false,
     /**
-     * When fleet starts to read the list again, on the monotonic clock. From `deepDueMs` on, it
-     * makes a deep pass.
+     * The time of the next read of the list, on the monotonic clock. From `deepDueMs` on, the next
+     * read is a deep pass.
      */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
@@ -134,14 +133,14 @@ export function alertsState(
 // The functions below read the list of alerts.
 
 /**
- * Starts to read the list when the time has come, or continues after a failure. Otherwise schedules
- * the next time.
+ * Starts to read the list when the next read is due, or continues after a failure. Otherwise
+ * schedules the next read.
  */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
   const inMs = state.dueMs - now.monotonicMs;
-  // The wait is rounded up, because a remaining fraction of a millisecond would wake the program
-  // again and again.
+  // The wait is rounded up. Otherwise the program would wake up several times during the last
+  // fraction of a millisecond.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
   state.reading ??= startReading(isDeep, state.plan.query, state.order);
@@ -172,7 +171,8 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (feed.lastMs === undefined && feed.order === 'modified' && feed.hasNext)
     return beginByCreated(turn);
-  // The first pass of a watch ends at the newest alert that existed before the watch started.
+  // In the first pass of a watch, fleet stops reading at the newest alert that existed before the
+  // watch started.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, state.marks.cursorMs ?? startMs);
   if (end === undefined) {
@@ -187,7 +187,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
 
 /**
  * Returns when the watch started, by the service's clock. The result is rounded down, because the
- * service's times have whole seconds.
+ * service's times are in whole seconds.
  */
 function beganAtMs({ marks }: AlertsState, { atMs, wallMs }: ListReading): number {
   return Math.floor((marks.beganMs - wallMs + atMs) / SECOND_MS) * SECOND_MS;
@@ -236,7 +236,7 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
-  // If the list was read late for the first time, it also contains alerts that were created after
+  // When the first read of the list was late, the list also contains alerts that were created after
   // the watch started.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
@@ -263,8 +263,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
     state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
     // Only a deep pass moves the cursor, so that each quick pass covers all alerts since the last
     // deep pass. An alert can move to another page while the list is read, and an earlier pass may
-    // have missed it. A deep pass that may have missed an alert does not move the cursor either, so
-    // that the next pass goes back equally far.
+    // have missed it. If a deep pass may have missed an alert, the cursor also stays, so that the
+    // next pass reads the same range again.
     if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -287,8 +287,8 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  // After a refusal, fleet reads the list from its first page again, because the list may have
-  // become shorter and the requested page may no longer exist.
+  // After a refusal, fleet reads the list from the first page again. The list may have become
+  // shorter, so that the requested page no longer exists.
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
@@ -344,7 +344,7 @@ function isFinal(
   // The failure of a token source may be temporary.
   if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
-  // The service sent a successful response that is not a list.
+  // The service answered successfully, but the response is not a list.
   if (kind === 'service') return !isProven && status > 0 && status < 300;
   return kind !== 'network' && (!isProven || lastedMs >= REFUSAL_LIMIT_MS);
 }
@@ -355,21 +355,22 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // The watch ended before it handled all alerts of this webhook. The webhook gets no response,
-    // so that the sender resends it to the next listener.
+    // The watch ended before it handled all alerts of this webhook. fleet does not answer the
+    // webhook, so that the sender sends it again to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list has already shown this version. Records that a webhook has now also delivered it.
+    // This version was already shown after it was found in the list. Records that a webhook has now
+    // also delivered the version.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });
 }
 
 /**
- * Handles an event of the push channel. The channel may omit alerts or send only parts of them.
- * fleet finds these alerts the next time it reads the list.
+ * Handles an event of the push channel. The channel may omit alerts or send only parts of them. The
+ * next read of the list finds these alerts.
  */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
@@ -377,8 +378,8 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
-  // Skips an alert whose bicycle was not read yet. The alert is found again the next time the list
-  // is read, after its bicycle.
+  // Skips an alert when its bicycle was not read yet. The next read of the list finds the alert
+  // again, and its bicycle is then known.
   if (state.plan.subjects?.isSelected(alert.value) === 'unread') return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);

@@ -1,4 +1,5 @@
-// Looks up the bicycles of alerts, for an alerts watch that covers only a part of the fleet.
+// Looks up the bicycles of alerts. `alerts watch` needs them when it covers only a part of the
+// fleet.
 
 import type { Alert } from '../../api/alert.js';
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
@@ -23,8 +24,9 @@ export function openSubjects(selection: BicycleSelection) {
   const bicycles = new Map<string, Bicycle | undefined>();
   return {
     /**
-     * Returns whether the alert is about a selected bicycle, or `unread` when that bicycle was not
-     * read. A position in the alert has priority over the current position of the bicycle.
+     * Returns whether the alert is about a selected bicycle, or `unread` when the bicycle has not
+     * been read. If the alert contains a position, that position is used instead of the bicycle's
+     * current position.
      */
     isSelected(alert: Alert): boolean | 'unread' {
       const uuid = uuidOf(alert);
@@ -65,8 +67,8 @@ function seenIn({ extra }: Alert): Partial<Bicycle> {
 }
 
 /**
- * Reads each bicycle at its own URL. Bicycles that the service does not show there are read from
- * the list.
+ * Reads each bicycle at its own URL. If the service does not return a bicycle at this URL, it is
+ * read from the list.
  */
 async function readBicycles(
   client: Client,

@@ -38,9 +38,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     subjects: selection && openSubjects(selection),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      // The states are not sent as a query parameter. With such a filter, an alert whose state
-      // changes would leave the list between two pages. Another alert would then move to a page
-      // that was already read, and fleet would miss it.
+      // The states are not sent as a query parameter. With such a filter, an alert would leave the
+      // list when its state changes. If this happens between the reads of two pages, another alert
+      // moves to a page that was already read, and fleet misses that alert.
       ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
     everyMs: options.every,

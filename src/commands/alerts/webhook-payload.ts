@@ -8,8 +8,8 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
 
 /**
- * Returns the alerts in a body with their original JSON text, or the reason why the body is not
- * valid. Assumed: section 6.2 does not describe the payload.
+ * Returns the alerts in a body, each with its original JSON text. If the body is not valid, returns
+ * the reason. Assumed: section 6.2 does not describe the payload.
  */
 export function readPayload(body: string): readonly AlertItem[] | string {
   const text = body.startsWith('\uFEFF') ? body.slice(1) : body;

@@ -1,5 +1,5 @@
-// Receives webhooks over HTTP. It is strict about method, path, size, signature and timing, but not
-// about the JSON content.
+// Receives webhooks over HTTP. The server checks method, path, size, signature and timing strictly,
+// but not the JSON content.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ export interface ReceiverOptions extends OwnServerOptions {
   onRefusal(status: number, reason: string): void;
 }
 
-/** A webhook that was read and waits for its answer. */
+/** A webhook that was received and has not been answered yet. */
 export interface Webhook {
   readonly items: readonly AlertItem[];
   /**
@@ -28,7 +28,10 @@ export interface Webhook {
    * secrets are hidden.
    */
   readonly body: Buffer;
-  /** The headers of the body. The headers are changed when the body was changed. */
+  /**
+   * The headers of the body. When secrets in the body were hidden, the headers are adapted to the
+   * new body.
+   */
   readonly headers: IncomingMessage['headers'];
   /** Answers the webhook with success. */
   accept(): void;
@@ -130,8 +133,9 @@ function refusalOf(
 /**
  * Returns a function that reads the body of a request.
  *
- * All unfinished bodies share one limit. When they exceed it, the oldest unfinished body is
- * refused, because a complete webhook arrives within milliseconds.
+ * All unfinished bodies share one limit. When the bodies exceed it, the oldest unfinished body is
+ * refused. A complete webhook arrives within milliseconds, so this body is probably not from a
+ * working sender.
  */
 function openBodyReader() {
   /** Callbacks that refuse bodies which have not arrived completely, oldest body first. */
@@ -169,7 +173,7 @@ function openBodyReader() {
 }
 
 /**
- * The signature is checked before the body is parsed, so that a body from an unknown sender is
+ * The signature is checked before the body is parsed. A body from an unknown sender is therefore
  * never parsed.
  */
 function readSigned(

@@ -66,8 +66,8 @@ export async function deleteAlias({ io, notice }: Context, name: string): Promis
 
 /**
  * Adds the aliases from a file. The file is a mapping of names to lines, or a list of rows with
- * `name` and `line`. Throws a FleetError of kind `usage` that names the line of the first invalid
- * entry. In this case no alias is added.
+ * `name` and `line`. If an entry is invalid, adds no alias and throws a FleetError of kind `usage`
+ * that names the line of the first invalid entry.
  */
 export async function importAliases(
   context: Context,

@@ -11,8 +11,8 @@ import { type LineSettings, loadLineSettings, loadStored } from '../../settings/
 import { quoteForShell } from '../../system/shell-words.js';
 
 /**
- * Flags that must not have a default, because they skip a question, do more than the typed line
- * says, or overwrite a file.
+ * Flags that must not have a default. Such a flag skips a prompt, does more than the typed line
+ * says, or overwrites a file.
  */
 const NEVER_DEFAULT: readonly string[] = [
   'yes',
@@ -115,8 +115,8 @@ async function readSettings(
       () => true,
       () => false,
     );
-    // The command itself would ignore the unreadable defaults and run without them. Ignoring a
-    // default such as --dry-run would be dangerous, so the error is thrown instead.
+    // The command itself would ignore the unreadable defaults and run without them. Running without
+    // a default such as --dry-run would be dangerous, so the error is thrown instead.
     if (isFileReadable) throw thrown;
     return undefined;
   }
@@ -132,7 +132,7 @@ function findWord(program: Command, argv: readonly string[]): number {
     }
     if (!word.startsWith('-')) return index;
     const { option, value } = readFlag(program, word);
-    // The flag is unknown, so the next word may be its value or a command.
+    // The flag is unknown. It is therefore unclear whether the next word is its value or a command.
     if (option === undefined) return -1;
     isValue = takesValue(option) && value === undefined;
   }
@@ -143,8 +143,8 @@ function findWord(program: Command, argv: readonly string[]): number {
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
 /**
- * Replaces an alias by its command line. With `--help`, inserts only that line's command name,
- * because the help page is the same for all flags and operands.
+ * Replaces an alias by its command line. With `--help`, inserts only the command name of that line.
+ * A command has only one help page, whatever its flags and operands are.
  */
 async function replaceAlias(
   argv: readonly string[],
@@ -227,8 +227,8 @@ export function commandName(command: Command): string {
 }
 
 /**
- * Returns the flag with this name, or undefined when the command has no such flag or when the flag
- * must not have a default.
+ * Returns the flag with this name. Returns undefined for an unknown flag, and for a flag that must
+ * not have a default.
  */
 export function findFlag(command: Command, name: string): Option | undefined {
   if (isNeverDefault(command, name)) return undefined;
@@ -236,8 +236,8 @@ export function findFlag(command: Command, name: string): Option | undefined {
 }
 
 /**
- * Flags that determine the output format. When the user types one of them, the defaults of the
- * others are ignored.
+ * Flags that determine the output format. When the user types one of these flags, the stored
+ * defaults for the others are ignored.
  */
 const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
 
@@ -256,8 +256,8 @@ const ALTERNATIVES: readonly (readonly string[])[] = [
 ];
 
 /**
- * Whether an option's stored default is ignored, because the user typed a flag or set a variable
- * that replaces it.
+ * Whether an option's stored default is ignored. This is the case when the user typed a flag, or
+ * set an environment variable, that replaces the default.
  */
 function isReplaced(
   option: Option,

@@ -17,8 +17,8 @@ const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
  * section 4, promise 2).
  */
 export function readAddress(text: string, baseUrl: URL): Address {
-  // The URL parser removes control characters. The request would then go to a different address
-  // than the user typed.
+  // Control characters are refused here, because the URL parser would remove them. The request
+  // would then go to a different address than the user typed.
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
       'the path contains a line break or another control character',

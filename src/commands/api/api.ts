@@ -44,8 +44,8 @@ interface Resource {
 }
 
 /**
- * Describes a resource of any kind for the output. It declares no columns or fields, because they
- * are taken from the answer.
+ * Describes a resource of any kind for the output. The description has no columns or fields,
+ * because fleet takes them from the answer.
  */
 const ANYTHING: Shape<Resource> = {
   noun: { one: 'item', many: 'items' },
@@ -68,7 +68,7 @@ const FORMATS_OF_ITEMS: readonly Format[] = [
 
 /**
  * Sends one request and prints its answer. With `--paginate`, prints the items of all pages. Throws
- * the client's errors, and a usage error for an invalid request before anything is sent.
+ * the client's errors. An invalid request is not sent and throws a usage error.
  */
 export async function callApi(context: Context, path: string, options: ApiOptions): Promise<void> {
   const hasBody = options.input !== undefined || (options.field ?? options.rawField) !== undefined;
@@ -80,8 +80,8 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // The result is opened now and written later, so that an invalid output format is reported before
-  // a request is sent.
+  // The output is opened now and written later. An invalid output format is therefore reported
+  // before a request is sent.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
@@ -98,7 +98,8 @@ export async function callApi(context: Context, path: string, options: ApiOption
     ...(body === undefined ? {} : { body }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     subject: `${method} ${address.path}`,
-    // The answer can quote the secret in any encoding, so an error does not show the answer.
+    // An error must not show the answer when the request contained a secret. The answer can quote
+    // the secret in any encoding.
     isSecret: holdsSecret(
       wholeQuery.map(([name]) => name),
       body,

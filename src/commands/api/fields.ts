@@ -26,7 +26,9 @@ export function textField(name: string, text: string): Field {
   return { name, value: text, text };
 }
 
-/** Converts text that looks like a number, true, false or null into that value. */
+/**
+ * Converts text that looks like a number, true, false or null into the corresponding JSON value.
+ */
 export function typedField(name: string, text: string): Field {
   const isWord = text === 'true' || text === 'false' || text === 'null';
   return isWord || isJsonNumber(text)
@@ -65,14 +67,14 @@ const OURS =
   /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
 
 /**
- * A header value without control characters (RFC 9110, 5.5). `Headers()` itself refuses invalid
- * names and NUL.
+ * A header value without control characters (RFC 9110, 5.5). `Headers()` itself already refuses
+ * invalid names and NUL characters.
  */
 const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
 /**
- * Parses lines of the form `Name: value`. Returns the names in lower case. A repeated name keeps
- * both values. Throws a usage error for other lines.
+ * Parses lines of the form `Name: value`. Returns the names in lower case. When a name is repeated,
+ * all its values are kept. Throws a usage error for other lines.
  */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers = new Headers();

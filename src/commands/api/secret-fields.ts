@@ -4,7 +4,10 @@ import { isObject, parseJson } from '../../json/parse.js';
 import { isSecretName } from '../../system/secret-names.js';
 import type { Secrets } from '../../system/secrets.js';
 
-/** Adds the values of headers that are secrets, because a response can quote its request. */
+/**
+ * Adds the secret header values to the secrets of the run, because a response can quote its
+ * request.
+ */
 export function addSecretHeaders(
   headers: Readonly<Record<string, string>>,
   secrets: Secrets,
@@ -33,7 +36,7 @@ function hasSecretKey(value: unknown): boolean {
   return Object.entries(value).some(([name, inner]) => isSecretName(name) || hasSecretKey(inner));
 }
 
-/** Matches a name before its value in a form, XML, YAML or multipart body. */
+/** Matches a field name that is followed by its value in a form, XML, YAML or multipart body. */
 const NAME = /(?<![\w.%-])[\w.%-]{1,100}(?=["']?\s{0,9}[=:>]|["'](?:;|\r?\n))/g;
 
 function namesIn(body: string): string[] {

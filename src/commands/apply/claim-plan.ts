@@ -11,9 +11,9 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../syste
 import { writeWholeFile } from '../../system/whole-file.js';
 
 /**
- * Returns the path under which this plan is applied. This is the path that the first `fleet apply`
- * used if its folder still exists, and otherwise the given path. Runs with copies of a plan thus
- * share one journal, which only one run can open.
+ * Returns the path under which this plan is applied. This is the path of the first `fleet apply`
+ * for the plan, if the folder of that path still exists. Otherwise it is the given path. Copies of
+ * a plan therefore share one journal, which only one run can open at a time.
  *
  * Without a state folder, returns the given path.
  */

@@ -11,7 +11,9 @@ import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { describeTotal, findPrefix } from './prefix.js';
 
-/** The maximum time for a login check. A longer timeout in the settings is ignored. */
+/**
+ * The maximum time for a login check. A longer timeout in the settings has no effect on this check.
+ */
 const LONGEST_CHECK_MS = 10_000;
 
 /** The service and the token of a login. Without `token`, requests are anonymous. */
@@ -69,8 +71,8 @@ export async function checkLogin(
 }
 
 /**
- * Adds a hint to an error when the service answers under a different path prefix. The token is not
- * sent to that prefix.
+ * Adds a hint to an error when the service answers under a different path prefix. The test of the
+ * other prefix does not send the token.
  */
 export async function withPrefixHint(
   context: Context,

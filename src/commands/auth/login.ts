@@ -48,7 +48,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
-  // While the sandbox's profile is in use, its URL is not the default for a login.
+  // The URL of the sandbox's profile is never the default for a login, even while this profile is
+  // in use.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
   const known =
     isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
@@ -56,8 +57,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  // The profile may be named after the URL's host. An invalid name is refused before the user types
-  // a password.
+  // Without a chosen profile, the URL's host becomes the profile's name. This name may be invalid,
+  // so it is checked before the user types a password.
   checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
@@ -65,8 +66,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
   const isKnown = ({ shown, origin }: Setting) =>
     shown !== null && (origin !== 'profile' || profile === inUse);
-  // With `--base-url`, the login also asks for the push URL, as it does when it asks for the base
-  // URL.
+  // With `--base-url`, the login also asks for the push URL. It does the same after it has asked
+  // for the base URL.
   const needsPush = isNewPlace || (asks && settings.baseUrl.origin === 'flag');
   const sseUrl =
     needsPush && !isKnown(settings.sseUrl)
@@ -91,7 +92,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     : undefined;
 
   // A value from an environment variable is saved in only two cases: the login is stored in a
-  // profile that is not in use, or it replaces another service in its profile.
+  // profile that is not in use, or it switches its profile to another service.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -108,16 +109,17 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /**
- * The profile that stores a login. It is the profile that the user named, or the profile in use if
- * it belongs to the same service. Otherwise it is named after the host.
+ * The profile that stores a login. The profile that the user named has priority. Next comes the
+ * profile in use, if it belongs to the same service. Otherwise the login uses a profile with the
+ * name of the host.
  */
 interface LoginTarget {
   profile: string;
   /** Why the login is not stored in the profile in use. Undefined when it is stored there. */
   reason?: string;
   /**
-   * The profile's previous URL. Set when the login switches the profile to another service. The
-   * profile's other values are then removed.
+   * The profile's previous URL. Set when the login switches the profile to another service. In this
+   * case, the profile's other values are removed.
    */
   replaced?: URL;
 }
@@ -273,8 +275,8 @@ async function save(
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  // The login switches to its profile when this is the first profile, or when the login itself
-  // chose the profile.
+  // The login makes its profile the profile in use in two cases: this is the first profile, or the
+  // login itself chose the profile.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;

@@ -9,9 +9,9 @@ import type { HttpAnswer, Page } from '../../http/types.js';
 const PREFIX = '/api';
 
 /**
- * Returns the first address that answers like the service: with a list, or by asking for a token.
- * Tries the path with and without the prefix, and an empty path. Returns undefined when no address
- * answers like that.
+ * Returns the first address that answers like the service, which sends a list or asks for a token.
+ * Tries the path with the prefix, the path without the prefix, and an empty path. Returns undefined
+ * when no address answers like the service.
  *
  * `ask` requests the list of bicycles at an address.
  */

@@ -58,11 +58,12 @@ export async function askPassword(context: Context, email: string, where: string
 }
 
 /**
- * Asks for the default organization. Offers the organizations in the token, or the service's list
- * when the token names none. Returns undefined when the user chooses none.
+ * Asks for the default organization. Offers the organizations in the token. If the token does not
+ * contain any, offers the organizations in the service's list. Returns undefined when the user does
+ * not choose an organization.
  *
  * When no organization is known, asks only if the address is new. `place` contains the address and
- * the token. Without it, sends no request.
+ * the token. Without `place`, sends no request.
  */
 export async function askOrganization(
   context: Context,
@@ -71,7 +72,7 @@ export async function askOrganization(
   isNewPlace: boolean,
 ): Promise<string | undefined> {
   const client = place === undefined ? undefined : await clientOfLogin(context, place);
-  // The names of the organizations. Without them, the question shows only UUIDs.
+  // The names of the organizations. If they cannot be read, the question shows only UUIDs.
   const names = await (client &&
     readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);

@@ -1,5 +1,5 @@
-// `fleet auth status`, `token` and `logout`: show or remove the current token. They send no
-// request, except to renew the token.
+// `fleet auth status`, `token` and `logout`: show or remove the current token. The only request
+// that they send is the renewal of the token.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -41,7 +41,8 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
  * token.
  *
  * After printing, throws when there is no token or its source fails (kind `config`, exit 3), or
- * when the token has expired. Assumed: kind `auth`, exit 4, because the service would return 401.
+ * when the token has expired. Assumed: an expired token is an error of kind `auth`, exit 4, because
+ * the service would return 401.
  */
 export async function showStatus(context: Context): Promise<void> {
   const { io, clock, flags } = context;
@@ -106,7 +107,10 @@ function tokenStatus(
   };
 }
 
-/** Formats a time: in a time zone for people, or in ISO 8601 for programs. */
+/**
+ * Formats a time: in a time zone for human-readable output, or in ISO 8601 for machine-readable
+ * output.
+ */
 function showTime(iso: string, zone: TimeZone | undefined): string {
   return zone === undefined ? iso : showLocalTime(Date.parse(iso), zone);
 }

@@ -1,4 +1,5 @@
-// `fleet bicycles act`: runs one transition on one or many bicycles, each at most once.
+// `fleet bicycles act`: runs a transition on one or many bicycles. The transition runs at most once
+// on each bicycle.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { GRAVE_TRANSITIONS } from '../../api/transition-rules.js';
@@ -19,8 +20,8 @@ const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS
 
 /**
  * Assumed: the name of a transition suggests its target state (section 3: "target states … not
- * shown"). fleet uses this state only for a bicycle whose response was lost, and only until another
- * response shows the real target state.
+ * shown"). fleet uses this guess only when the response for a bicycle was lost. It replaces the
+ * guess as soon as another response shows the real target state.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -70,8 +71,8 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
 }
 
 /**
- * Returns the name, state and position of a bicycle. Throws when the service does not show it or
- * cannot be reached.
+ * Returns the name, state and position of a bicycle. Throws when the service does not show the
+ * bicycle or cannot be reached.
  */
 async function lookAt(context: Context, uuid: string) {
   const { value } = await fetchBicycle(context, await context.client({ retries: 0 }), uuid);

@@ -15,7 +15,7 @@ const OPEN_STATES = [
   ['state', 'escalated'],
 ] as const;
 
-/** Returns new and escalated alerts, or undefined in the same cases as `readAlertsOf`. */
+/** Returns new and escalated alerts. Returns undefined in the same cases as `readAlertsOf`. */
 export async function readOpenAlerts(
   context: Context,
   asked: string | undefined,
@@ -28,7 +28,7 @@ export async function readOpenAlerts(
 
 /**
  * Returns the same alerts as `readOpenAlerts`, but requests only one page at a time. Commands that
- * read the alerts repeatedly use this function, so that they do not overload the service.
+ * read the alerts repeatedly use this function, because it puts less load on the service.
  */
 export async function readOpenAlertFeed(
   context: Context,
@@ -36,8 +36,8 @@ export async function readOpenAlertFeed(
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
   const scope = await scopeOf(context, asked);
-  // A Map removes duplicates, which occur because the pages are read again when alerts were deleted
-  // meanwhile.
+  // The pages are read again when alerts were deleted meanwhile, so an alert can occur twice. The
+  // Map removes such duplicates.
   const found = new Map<string, Item<Alert>>();
   return orWithoutAlerts(context, async () => {
     await readAlertFeed({
@@ -55,8 +55,8 @@ export async function readOpenAlertFeed(
 }
 
 /**
- * Returns the alerts from a query that concern the bicycles (lower-case UUIDs). fleet itself checks
- * the bicycles, because a service may ignore a filter.
+ * Reads alerts with a query, and returns those of the given bicycles (lower-case UUIDs). fleet
+ * itself compares the bicycles, because a service may ignore a filter.
  *
  * When alerts cannot be read, prints a notice and returns undefined.
  */

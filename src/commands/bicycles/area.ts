@@ -15,14 +15,14 @@ const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
 /**
- * The maximum width of a box across the date line. The corners of a wider box are probably in the
- * wrong order, because no fleet covers half the globe.
+ * The maximum width of a box that crosses the date line. If a box is wider, its corners are
+ * probably in the wrong order, because no fleet covers half the globe.
  */
 const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
 
 /**
- * The tolerance at the edge of an area, about 0.1 m. The service may round positions, so a bicycle
- * on the edge can seem to be outside.
+ * The tolerance at the edge of an area, about 0.1 m. The tolerance is needed because the service
+ * may round positions. A bicycle on the edge can then seem to be outside.
  */
 const EDGE_DEGREES = 1e-6;
 
@@ -40,8 +40,8 @@ function readNumbers(text: string, count: number): number[] | undefined {
 }
 
 /**
- * The number of decimals in a corner's coordinates, which is a precision of about a centimetre.
- * Coarser rounding could exclude a bicycle on the edge of a circle.
+ * The number of decimals in the coordinates of a corner. They correspond to a precision of about a
+ * centimetre. With fewer decimals, a bicycle on the edge of a circle could be outside the box.
  */
 const DECIMALS = 7;
 
@@ -80,9 +80,9 @@ export function crossesDateLine([east, , west]: Box): boolean {
 }
 
 /**
- * Splits a box that crosses the date line into a western and an eastern box. Assumed: the service
- * does not support a box whose east longitude is smaller than its west longitude, and would swap
- * the corners.
+ * Splits a box that crosses the date line into a western and an eastern box. Assumed: if the east
+ * longitude of a box is smaller than its west longitude, the service swaps the corners. It
+ * therefore cannot answer for a box that crosses the date line.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];
@@ -118,8 +118,8 @@ export interface Circle {
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
 /**
- * The margin on each side of the box around a circle. fleet then filters the bicycles by the circle
- * itself.
+ * The margin that is added on each side of the box around a circle. The box may be too large,
+ * because fleet then filters the bicycles by the circle itself.
  */
 const MARGIN_DEGREES = 1e-7;
 
@@ -156,8 +156,8 @@ export function readMetres(flag: string): (text: string) => number {
 export const parseRadius = readMetres('--radius');
 
 /**
- * Returns the circle of --near and --radius, or undefined without both flags. Refuses one of the
- * flags without the other.
+ * Returns the circle of --near and --radius. Returns undefined when neither flag is set. Refuses
+ * one flag without the other.
  */
 export function readCircle(
   near: LatLon | undefined,
@@ -180,8 +180,8 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
   const latitude = centre.latitude * DEGREE;
   const north = Math.min(90, round((latitude + angle) / DEGREE + MARGIN_DEGREES));
   const south = Math.max(-90, round((latitude - angle) / DEGREE - MARGIN_DEGREES));
-  // Half the range of longitudes that the circle touches. A circle that contains a pole touches all
-  // longitudes.
+  // Half the width of the range of longitudes that the circle touches. A circle that contains a
+  // pole touches all longitudes.
   const sine = Math.sin(angle) / Math.cos(latitude);
   const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);
@@ -191,6 +191,6 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
 }
 
 function round(degrees: number): number {
-  // Adding 0 turns -0 into 0.
+  // Adding 0 changes -0 to 0.
   return Number(degrees.toFixed(DECIMALS)) + 0;
 }

@@ -104,8 +104,8 @@ class CreationReader {
   /** The row in which each body, serial number and lock occurred first. */
   readonly #places = new Map<string, RowPlace>();
   /**
-   * Columns that cannot be set when a bicycle is created, and unknown columns. For each unknown
-   * column, its first occurrence is stored.
+   * Columns that cannot be set when a bicycle is created, and unknown columns. The place of each
+   * unknown column is the place where it first occurred.
    */
   readonly #readOnly = new Set<string>();
   readonly #unknown = new Map<string, RowPlace>();
@@ -131,8 +131,8 @@ class CreationReader {
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
-      // In an object spread, a key keeps its first position and gets its last value. The fields of
-      // the row therefore come first and override the defaults.
+      // The row's fields are spread twice. The first spread puts them before the defaults, and the
+      // second one makes their values override the defaults.
       const all: Body = { ...own, ...this.#defaults, ...own };
       const { name = '', organization = '', ...rest } = all;
       const body = { name, organization, ...rest };
@@ -171,8 +171,8 @@ class CreationReader {
   }
 
   /**
-   * Looks up the default organization for rows that have none. A failure here ends the command and
-   * is not recorded as a problem of the row.
+   * Looks up the default organization for rows without an organization. If this fails, the command
+   * ends, and no problem is recorded for the row.
    */
   async #findOrganization(fields: ReadonlyMap<string, unknown>): Promise<void> {
     const isGiven = (fields.get('organization') ?? null) !== null;
@@ -223,7 +223,7 @@ class CreationReader {
 
   /**
    * Records one problem for all unknown columns. Ignores a column when the service's bicycles have
-   * this field but it cannot be set for a new bicycle.
+   * a field of this name. The field then exists, but it cannot be set for a new bicycle.
    */
   async checkColumns(): Promise<void> {
     if (this.#unknown.size === 0) return;
@@ -262,7 +262,10 @@ class CreationReader {
   }
 }
 
-/** Removes the apostrophes before formulas. Excel and `--excel` write them to protect cells. */
+/**
+ * Removes the apostrophe before text that looks like a formula. Excel and `--excel` write this
+ * apostrophe, so that a spreadsheet does not evaluate the text.
+ */
 function withoutGuards(fields: { [column: string]: string | null }): RowFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),

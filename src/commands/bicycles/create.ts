@@ -111,8 +111,8 @@ export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPla
 }
 
 /**
- * Refuses a file whose rows have changed since the journal was started. A changed row could create
- * a bicycle twice, or not at all.
+ * Refuses a file whose rows have changed since the journal was started. If a row changed, the run
+ * could create its bicycle twice, or not at all.
  */
 function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
   for (const key of keys) {

@@ -50,8 +50,9 @@ export const SUBJECT = 'the edit';
 export const METHOD_NOT_SERVED = 405;
 
 /**
- * Reads a bicycle and prepares an edit that sets the wanted fields. `asked` is the unchanged row of
- * a file. The journal key is a hash of this row or, when there is no row, of the wanted fields.
+ * Reads a bicycle and prepares an edit that sets the wanted fields. `asked` is the row of the input
+ * file, unchanged. The journal key is a hash of this row. When there is no row, it is a hash of the
+ * wanted fields.
  */
 export async function prepareEdit(
   context: Context,
@@ -176,8 +177,8 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
 
 /**
  * Returns the request of an edit. `PATCH` sends only the changed fields. `PUT` sends all writable
- * fields; the unchanged ones keep their current values. Both send the version from the row or,
- * without one, the current version.
+ * fields; the unchanged ones keep their current values. Both methods send a version: the version in
+ * the row, or the current version when the row has none.
  */
 function requestFor(method: EditMethod, { task, before, changed, version }: Edit): HttpRequest {
   // Assumed: an edit can write the same fields as a create request (section 4.2).
@@ -201,7 +202,8 @@ function requestFor(method: EditMethod, { task, before, changed, version }: Edit
 
 /**
  * Returns an error when a PUT would overwrite a secret in an unchanged field with `[hidden]`. fleet
- * hides its secrets in all text that it reads, so it cannot send the original value.
+ * replaces its secrets with `[hidden]` in all text that it reads. It therefore does not know the
+ * original value and cannot send it.
  */
 function findHiddenText({ task, before, changed }: Edit): FleetError | undefined {
   const kept = new Map(Object.entries(before).filter(([field]) => isField(field)));
@@ -222,8 +224,9 @@ export const VERSION_FIELD = 'concurrency_version';
 const WRITABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
 
 /**
- * Reads a bicycle again right before its PUT. On a service without versions, the PUT would
- * overwrite other users' changes. Returns an error that lists the changes since the preview.
+ * Reads a bicycle again right before its PUT. If the service has no versions, the PUT would
+ * overwrite changes that other users made since the preview. Returns an error that lists the
+ * changes since the preview.
  */
 async function findOtherChanges(
   context: Context,

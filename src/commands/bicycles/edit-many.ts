@@ -124,9 +124,9 @@ async function readEdits(
 }
 
 /**
- * Returns the version in a row, or undefined when the row has no version or contains the current
- * version. With an older version, the service refuses the edit, because another user has saved the
- * bicycle since the export.
+ * Returns the version in a row, which is sent with the edit. If another user has saved the bicycle
+ * since the export, this version is outdated and the service refuses the edit. Returns undefined
+ * when the row has no version or contains the current version.
  *
  * Throws a FleetError of kind `usage` when the service's version is a whole number but the row's
  * version is not.
@@ -228,8 +228,8 @@ function refuseUnknownColumns(
   fieldsOfService: ReadonlySet<string>,
   { source, isClearing }: { source: string; isClearing: boolean },
 ): void {
-  // Empty cells of a known field are ignored, because an export has a column for every known field,
-  // even when the service does not have the field.
+  // Empty cells of a known field are ignored. An export has a column for every known field, even
+  // when the service does not have the field.
   const isUnused = (row: TargetRow, field: string, value: unknown) =>
     row.isCells && value === null && !isClearing && OPERATOR_FIELDS.some((each) => each === field);
   const columns = new Set(
@@ -253,7 +253,7 @@ function refuseUnknownColumns(
 
 /**
  * Returns the columns of the input that an edit ignores because they are read-only. The version is
- * not one of them, because it is sent with the edit.
+ * not among these columns, because it is sent with the edit.
  */
 function ignoredColumns(rows: readonly TargetRow[]): Set<string> {
   const columns = new Set<string>();

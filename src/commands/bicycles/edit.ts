@@ -28,8 +28,8 @@ import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /**
  * Changes fields of bicycles. All typed bicycles get the same change, whereas each input row has
- * its own change. Throws a FleetError of kind `usage` before anything is sent when the flags change
- * nothing.
+ * its own change. When the flags change nothing, sends nothing and throws a FleetError of kind
+ * `usage`.
  */
 export async function editBicycles(
   context: Context,
@@ -94,7 +94,7 @@ async function editOne(
   if (edit.changed.length === 0)
     return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
-  // A complete UUID needs no confirmation when there is no terminal to ask on.
+  // When there is no terminal to ask on, a complete UUID needs no confirmation.
   const isAlwaysAsked = isFound || canAsk(context);
   const explain = (error: FleetError) => explainFailure(error, label, options.method);
   const plan = { shape: ACTION, isStdin: false, show };

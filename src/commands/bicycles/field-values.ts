@@ -54,7 +54,10 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Compares lists such as tags. The order may differ, because the service may change it. */
+/**
+ * Compares lists such as tags. Two lists with a different order are equal, because the service may
+ * change the order.
+ */
 function compareLists(field: string, sent: unknown[], stored: unknown[]): StoredForm {
   const isIn = (value: unknown, list: unknown[]) =>
     list.some((other) => ['same', 'normalised'].includes(compareValue(field, value, other)));
@@ -94,8 +97,8 @@ function numberText(value: unknown): string | undefined {
 
 /**
  * Returns a field's new value from a flag's text. `null` clears the field. Looks up the name of a
- * linked resource. If the current value is not a string, infers the type of the new value from the
- * text.
+ * linked resource. If the current value of the field is not a string, the text determines the type
+ * of the new value.
  */
 export async function readFlagValue(
   context: Context,
@@ -108,8 +111,8 @@ export async function readFlagValue(
 }
 
 /**
- * Returns the new value that a cell of a CSV file or workbook sets. A cell that equals the exported
- * current value changes nothing, with or without a leading apostrophe.
+ * Returns the new value that a cell of a CSV file or workbook sets. If the cell equals the current
+ * value as fleet exports it, with or without a leading apostrophe, the field is not changed.
  *
  * With `hasGuards`, the apostrophe before a formula is removed from a changed cell. `delimiter` is
  * the character between the columns of CSV.
@@ -159,7 +162,8 @@ const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e
 
 /**
  * Parses the cell of a number field. The decimal separator is a comma in files with semicolons, and
- * a point in other files. The other separator is accepted when it cannot be a thousands separator.
+ * a point in other files. The other character of the two is also accepted as a decimal separator,
+ * unless it could be a thousands separator.
  */
 function readNumberCell(
   field: string,
@@ -250,8 +254,8 @@ function isCollection(value: unknown): boolean {
 }
 
 /**
- * Parses a list or an object, such as `tags`. A CSV cell contains it as JSON. Throws a FleetError
- * of kind `usage` for any other value.
+ * Parses a list or an object, such as `tags`. In a CSV cell, the list or object is written as JSON.
+ * Throws a FleetError of kind `usage` for any other value.
  */
 function readCollection(field: string, text: string): unknown {
   const example = `write the value as JSON, for example ${field} = ["a","b"]`;
@@ -270,8 +274,8 @@ function readCollection(field: string, text: string): unknown {
 }
 
 /**
- * Returns the value that clears a field. This is an empty string for fields where the service
- * refuses null.
+ * Returns the value that clears a field. For a field for which the service refuses null, this value
+ * is an empty string.
  */
 export function clearedValue(field: string, before: unknown): unknown {
   if (before === null || before === undefined || before === '') return before;
@@ -317,8 +321,8 @@ function showPlain(value: unknown): string {
 }
 
 /**
- * Whether the plain text of a value is unambiguous. It is ambiguous when the value is the string
- * `null`, or has hidden characters or leading or trailing spaces.
+ * Whether the plain text of a value can be shown without quotes. The text is ambiguous when the
+ * value is the string `null`, or when it has hidden characters or spaces at its start or end.
  */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);

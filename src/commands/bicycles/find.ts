@@ -62,7 +62,7 @@ export async function findBicycle(
   return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };
 }
 
-/** With one of these flags, fleet can make or preview a change without asking a question. */
+/** When one of these flags is set, fleet makes or previews a change without asking a question. */
 interface ChangeFlags {
   yes?: boolean | undefined;
   dryRun?: boolean | undefined;
@@ -70,9 +70,9 @@ interface ChangeFlags {
 }
 
 /**
- * Finds the bicycle to change. Without a terminal, the user could not see that a part of a name
- * matched the wrong bicycle. In this case, throws a FleetError of kind `usage` for a value that is
- * not the exact name or UUID, unless `--yes` is set.
+ * Finds the bicycle to change. Without a terminal, a value that is not the exact name or UUID
+ * throws a FleetError of kind `usage`, unless `--yes` is set. Otherwise a part of a name could
+ * match the wrong bicycle, and the user would not see this.
  */
 export async function findBicycleToChange(
   context: Context,
@@ -91,8 +91,9 @@ export async function findBicycleToChange(
 }
 
 /**
- * Searches a mirror: always with `--offline`, otherwise only when the mirror is current. When a
- * current mirror does not have exactly one match, the service is asked instead.
+ * Searches a mirror. With `--offline`, only the mirror is searched. Without `--offline`, the mirror
+ * is searched when it is current. If it does not have exactly one match, fleet asks the service
+ * instead.
  */
 async function remember(
   context: Context,
@@ -115,14 +116,15 @@ async function remember(
 
 /**
  * The maximum length of search text in a query, because services limit the length of a URL. Longer
- * text is truncated. The truncated text still finds every bicycle that the whole text would find.
+ * text is truncated. A search for the truncated text still finds every bicycle that contains the
+ * whole text.
  */
 const LONGEST_QUERY_CHARACTERS = 200;
 
 /**
- * Returns every bicycle that the text may refer to, by UUID in lower case. Observed: `query`
- * searches names, serial numbers and bleids. A service that ignores `query` sends every bicycle,
- * and fleet then compares all of them.
+ * Returns every bicycle that the text may refer to, in a map whose keys are lower-case UUIDs.
+ * Observed: `query` searches names, serial numbers and bleids. A service that ignores `query` sends
+ * every bicycle, and fleet then compares all of them.
  */
 export async function lookUp(
   client: Client,
@@ -136,8 +138,8 @@ export async function lookUp(
   for (const item of begun.values()) matches.addByPrefix(item);
   // A shorter prefix of a UUID could also be a part of another bicycle's name.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
-  // A service may compare strings byte by byte. When one Unicode form finds nothing, the other
-  // forms are tried.
+  // A service may compare strings byte by byte. When a search with one Unicode form finds nothing,
+  // the other forms are tried.
   for (const form of formsOf(text.trim())) {
     const query: Query = [...scope, ['query', cutTo(form, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
     for await (const { items } of client.pages<Bicycle>({ ...list, query })) {

@@ -36,7 +36,8 @@ const CHANGES_SHOWN = 5;
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
- * Shows one bicycle. `text` is its UUID, name, serial number or bleid, or a part of one of these.
+ * Shows one bicycle. `text` is the bicycle's UUID, name, serial number or bleid, or a part of one
+ * of these.
  */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
@@ -84,8 +85,8 @@ const FIRST_FIELDS: readonly string[] = [
 ];
 
 /**
- * Returns one line for each field, with its whole value. This is the output in a pipe, where
- * colours are used only when FORCE_COLOR is set.
+ * Returns one line for each field, with the whole value. A pipe gets this output. It has colours
+ * only when FORCE_COLOR is set.
  */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
   const sent = Object.entries(exactValue(item));
@@ -108,7 +109,8 @@ function drawFields(item: Item<Bicycle>, paint: Paint): string {
 
 /**
  * Reads one bicycle at its own URL. When the service does not have this URL (404 or 405), reads it
- * from the list. Throws a FleetError of kind `not-found` when neither shows the bicycle.
+ * from the list. Throws a FleetError of kind `not-found` when neither the URL nor the list shows
+ * the bicycle.
  */
 export async function fetchBicycle(
   context: Context,
@@ -120,8 +122,8 @@ export async function fetchBicycle(
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;
-    // Observed: a service that has this URL answers with JSON that names the missing object. A
-    // service without this URL answers with an HTML page.
+    // Observed: a service that supports this URL answers for a missing object with JSON that names
+    // the object. A service without this URL answers with an HTML page.
     if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
   }
   const found = (await lookUp(client, uuid, await chosenOrganization(context))).found.get(uuid);
@@ -132,8 +134,8 @@ export async function fetchBicycle(
 }
 
 /**
- * Prints the bicycle in the answer to a change. Assumed: the answer contains the bicycle, because
- * the interface does not describe it.
+ * Prints the bicycle in the answer to a change. The interface does not describe this answer.
+ * Assumed: it contains the bicycle.
  */
 export async function printAnswer(
   context: Context,

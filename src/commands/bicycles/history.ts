@@ -81,8 +81,8 @@ export async function showHistory(
 }
 
 /**
- * Opens the mirror of this run if it exists. A mirror that is specified by a flag or in the
- * settings must exist.
+ * Opens the mirror of this run if it exists. If a flag or the settings name a mirror, this mirror
+ * must exist.
  */
 async function openIfThere(
   context: Context,
@@ -97,8 +97,8 @@ async function openIfThere(
 }
 
 /**
- * Finds the bicycle in the mirror, which also contains deleted bicycles. Otherwise finds it at the
- * service.
+ * Looks for the bicycle in the mirror, which also contains deleted bicycles. If it is not there,
+ * looks for it at the service.
  */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
   const matches =
@@ -192,8 +192,8 @@ async function explainMissing(
 }
 
 /**
- * Whether the bicycle is found neither at its URL nor in the filtered list. When a service ignores
- * the filter and returns other bicycles, the bicycle is not treated as deleted.
+ * Whether the bicycle is found neither at its URL nor in the filtered list. If the service ignores
+ * the filter and returns other bicycles, the result is false, because the bicycle may still exist.
  */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
   // Observed: for an unknown path, the service returns only "Not found.".
@@ -235,7 +235,8 @@ function timeOf(text: string | null | undefined): number {
 }
 
 /**
- * Merges both sources by time. Streams the mirror's entries, so that they are not all in memory.
+ * Merges both sources by time. The mirror's entries are streamed, so that they are never all in
+ * memory at once.
  */
 async function* mergeByTime(
   recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,

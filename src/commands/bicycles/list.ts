@@ -1,5 +1,5 @@
-// `fleet bicycles list`: sends the filters as a query, and prints the pages as they arrive or the
-// nearest bicycles first.
+// `fleet bicycles list`: sends the filters as a query, and prints each page when it arrives. With
+// --near, prints the nearest bicycles first.
 
 import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -55,8 +55,8 @@ function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): 
 }
 
 /**
- * Refuses `--param fields=…` without the position fields when an area is given, because fleet could
- * not check the positions.
+ * Refuses `--param fields=…` without the position fields when the list has an area filter. Without
+ * the positions, fleet could not check which bicycles are in the area.
  */
 function checkPositionFields({ param = [] }: ListBicyclesOptions): void {
   const fields = param
@@ -89,7 +89,7 @@ function noteOnState(state: string): string[] {
 
 /**
  * Returns the plan of a filtered list of bicycles: the requests to send, and the filters that fleet
- * itself applies to the answers. Commands that count or draw bicycles use the plan too.
+ * itself applies to the answers. Commands that count or draw bicycles use the same plan.
  */
 export async function planBicycles(
   context: Context,
@@ -99,7 +99,8 @@ export async function planBicycles(
   const circle = readCircle(options.near, options.radius);
   const ordering = orderingOf(options);
   const query = await scopeOf(context, options.organization);
-  // A service may ignore a filter and send additional bicycles. These checks remove them.
+  // A service may ignore a filter and send bicycles that do not match. These checks remove such
+  // bicycles.
   const checks: ((item: Item<Bicycle>) => boolean)[] = [];
   const box = circle === undefined ? bbox : boxAround(circle);
   if (box !== undefined) {

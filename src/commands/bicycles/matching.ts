@@ -9,13 +9,16 @@ import { textOf } from '../../terminal/values.js';
 export const NAMING = ['name', 'serial_number', 'bleid'] as const;
 
 /**
- * The kinds of match between a string and a name, closest first. A less close match is used only
- * when there is no closer match.
+ * The kinds of match between a string and a name, closest first. A kind is used only when no
+ * bicycle matches more closely.
  */
 export const MATCH_KINDS = ['exact', 'other case', 'part'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** The bicycles that match the typed text, by UUID in lower case, and the kind of match. */
+/**
+ * The bicycles that match the typed text, and the kind of match. The key of each bicycle is its
+ * UUID in lower case.
+ */
 export interface Matches {
   readonly kind: MatchKind;
   readonly found: Map<string, Item<Bicycle>>;
@@ -39,7 +42,7 @@ export function matchKindOf(
 }
 
 /**
- * Returns the text as it was typed, and in the Unicode forms that look the same. For example, some
+ * Returns the typed text and its other Unicode forms, which look the same. For example, some
  * keyboards and file systems write "ö" as two characters.
  */
 export function formsOf(text: string): string[] {
@@ -59,8 +62,8 @@ export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
  * Whether a string that matches a UUID prefix is also a part of the bicycle's name, serial number
- * or bleid. Serial numbers and bleids are checked only for strings of decimal digits. They often
- * contain hexadecimal digits, so other strings would match too many of them.
+ * or bleid. Serial numbers and bleids are checked only when the string consists of decimal digits.
+ * They often contain hexadecimal letters, so a string with letters would match too many of them.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);
@@ -68,7 +71,10 @@ function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   return matchKindOf(named, text) !== undefined;
 }
 
-/** Collects bicycles that match the text, and keeps those that match it most closely. */
+/**
+ * Collects the bicycles that match the text. Keeps only the bicycles with the closest kind of
+ * match.
+ */
 export function openMatches(text: string) {
   const byKind = new Map(
     MATCH_KINDS.map((kind) => [kind, new Map<string, Item<Bicycle>>()] as const),

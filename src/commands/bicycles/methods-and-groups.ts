@@ -1,5 +1,5 @@
-// Lists of words for the flags of `fleet bicycles`. They are in a separate file, so that `--help`
-// does not load the code of the commands.
+// Lists of words for the flags of `fleet bicycles`. The lists have a separate file, so that
+// `--help` does not load the code of the commands.
 
 /** The description of the bicycle argument, which is the same in all commands. */
 export const BICYCLE_ARGUMENT =

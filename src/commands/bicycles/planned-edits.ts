@@ -47,8 +47,8 @@ export async function applyEdits(
 }
 
 /**
- * Reads each target. If a target has changed since the plan was made, records its outcome in
- * `ends`, so that it is not edited.
+ * Reads each target. If a target has changed since the plan was made, records the target's outcome
+ * in `ends`. The run then does not edit this target.
  */
 async function prepareEdits(
   context: Context,
@@ -80,8 +80,8 @@ async function prepareEdits(
 }
 
 /**
- * Returns an edit for a bicycle that the service does not show. The edit only represents the
- * bicycle in the results, and is never sent.
+ * Returns an edit for a bicycle that the service does not show. The edit is never sent. It only
+ * gives the bicycle a row in the results.
  */
 function missingEdit({ uuid, name, request }: PlanTarget): Edit {
   const task: Task = { key: uuid ?? '', uuid, name };
@@ -130,7 +130,10 @@ function taskOfCreation({ row = 0, request }: PlanTarget) {
   return creationTask({ row, body: { ...request.body, name, organization } });
 }
 
-/** Returns the planned bicycles whose name or serial number an existing bicycle already has. */
+/**
+ * Returns the planned bicycles that must not be created, because an existing bicycle already has
+ * the same name or serial number.
+ */
 export async function findExistingCreations(
   context: Context,
   targets: readonly PlanTarget[],

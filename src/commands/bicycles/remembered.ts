@@ -17,16 +17,16 @@ import {
   openMatches,
 } from './matching.js';
 
-/** The maximum number of matches that are read. An error lists fewer than these. */
+/** The maximum number of matches that are read. An error lists fewer matches than this. */
 const MOST_MATCHES = 100;
 
 const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).join(' OR ');
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
- * Returns every bicycle that the text may refer to, by lower-case UUID, in the same format as
- * `lookUp`. Searches one organization or all of them. With `withGone`, also finds bicycles that
- * left the list.
+ * Returns every bicycle that the text may refer to, in the same format as `lookUp`: a map whose
+ * keys are lower-case UUIDs. Searches one organization or all of them. With `withGone`, also finds
+ * bicycles that left the list.
  */
 export async function findRemembered(
   database: Database,
@@ -45,9 +45,9 @@ export async function findRemembered(
   };
   const forms = formsOf(text);
   const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
-  // Names and UUIDs are searched with two separate queries, because a database would not use every
-  // index for a query with OR. The index contains all fields of the inner query, so the query does
-  // not need to read whole rows.
+  // There is one query for names and one for UUIDs. A database would not use all indexes for a
+  // single query with OR. The index contains all fields of the inner query, so the query does not
+  // need to read whole rows.
   const named = await select(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),
@@ -63,7 +63,8 @@ export async function findRemembered(
   const matches = openMatches(text);
   for (const item of begun) matches.addByPrefix(item);
   // The query has no limit, because its pattern also finds bicycles that do not match the search
-  // text. With a limit, a second match could be missed, so an ambiguous search would seem unique.
+  // text. A limit could cut off the second of two matches, and an ambiguous search would then seem
+  // to have one match.
   const rows = await database.all(
     `SELECT uuid, name, serial_number, bleid FROM bicycles WHERE (${CONTAINING})${among}${scope}`,
     [...NAMING.map(() => likePattern(text)), ...owner],

@@ -96,8 +96,8 @@ function withLine(thrown: unknown, line: string): unknown {
 }
 
 /**
- * Error kinds that point to a mistake in the file: an unknown or ambiguous name, or a zone without
- * an outline. Other errors come from the service.
+ * Errors of these kinds are caused by the file: an unknown or ambiguous name, or a zone without an
+ * outline. All other errors come from the service.
  */
 const NAME_ERRORS: readonly string[] = ['not-found', 'usage', 'config'];
 

@@ -22,8 +22,8 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
   /**
-   * Selects the bicycles that equal 100 percent for `max_percent`. When undefined, these are all
-   * bicycles of the organization.
+   * Selects the bicycles that count as 100 percent for `max_percent`. When undefined, all bicycles
+   * of the organization together are 100 percent.
    */
   readonly of: CompiledSelection | undefined;
 }
@@ -33,13 +33,13 @@ export interface RuleRow {
   readonly rule: string;
   readonly found: number;
   /**
-   * The number of bicycles that equal 100 percent for `max_percent`. Null for a rule without
+   * The number of bicycles that count as 100 percent for `max_percent`. Null for a rule without
    * `max_percent`.
    */
   readonly of: number | null;
   readonly limit: string;
   readonly verdict: Verdict;
-  /** The number of bicycles without a position. They could be inside the rule's area. */
+  /** The number of bicycles without a position. Such bicycles could be inside the rule's area. */
   readonly unlocated: number;
   readonly reason: string | null;
 }
@@ -176,8 +176,8 @@ function refuseUnknownFields(
 }
 
 /**
- * Counts the bicycles that equal 100 percent for `max_percent`. By default, these are all bicycles
- * of the organization except retired ones.
+ * Returns the number of bicycles that counts as 100 percent for `max_percent`. By default, these
+ * are all bicycles of the organization except retired ones.
  */
 function countMembers(
   of: CompiledSelection | undefined,

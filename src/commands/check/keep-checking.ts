@@ -28,8 +28,9 @@ interface RuleState {
   /** The last reported verdict, or undefined before the first report. */
   reported: Verdict | undefined;
   /**
-   * The verdict of the latest checks, while it differs from the reported verdict. It is reported
-   * after it has lasted long enough. `sinceMs` is when it began, on the monotonic clock.
+   * The verdict of the latest checks, if it differs from the reported verdict. It is reported after
+   * it has lasted long enough. `sinceMs` is the time of the first check with this verdict, on the
+   * monotonic clock.
    */
   pending: { verdict: Verdict; sinceMs: number } | undefined;
 }
@@ -123,8 +124,8 @@ function unreadRow(rule: Rule, reason: string): RuleRow {
 
 /**
  * Handles a new result of a rule. Returns a change when the new verdict has lasted for at least
- * `holdMs` and differs from the verdict that was reported last. A first verdict of `ok` is not a
- * change.
+ * `holdMs` and differs from the verdict that was reported last. If the first verdict is `ok`, it is
+ * not a change.
  */
 export function stepVerdict(
   state: RuleState,

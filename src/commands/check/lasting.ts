@@ -23,15 +23,24 @@ export interface LastingInput {
 }
 
 export interface Lasting {
-  /** The bicycles that the rule selected without interruption for the duration of its `for`. */
+  /**
+   * The bicycles that the rule has selected without interruption for at least the duration in
+   * `for`.
+   */
   readonly uuids: ReadonlySet<string>;
-  /** The bicycles that may have been selected the whole time, but had no position at some point. */
+  /**
+   * The bicycles that had no position at some point. The rule may nevertheless have selected them
+   * the whole time.
+   */
   readonly uncertain: ReadonlySet<string>;
   /** The reason why the history cannot show how long the bicycles have been selected. */
   readonly doubt: string | undefined;
 }
 
-/** Checks the history of the selected bicycles. Without a mirror, the result is unknown. */
+/**
+ * Checks the history of the selected bicycles. Without a mirror, it is unknown how long they have
+ * been selected.
+ */
 export async function findLasting(input: LastingInput): Promise<Lasting> {
   const { context } = input;
   const uncertain = new Set(
@@ -68,8 +77,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     uuids.delete(uuid);
     uncertain.delete(uuid);
   };
-  // A change can have several rows, for example one for the latitude and one for the longitude. All
-  // of them are applied before the bicycle is checked.
+  // A change can have several rows, for example one row for the latitude and one for the longitude.
+  // All rows of a change are applied before the bicycle is checked.
   const checkChange = (uuid: string, time: unknown) => {
     const known = past.get(uuid);
     if (known === undefined) return;
@@ -120,8 +129,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
 }
 
 /**
- * Returns when a mirror's history begins. This is the time when the mirror was filled, or the
- * earliest time that --keep has not deleted.
+ * Returns when a mirror's history begins. This is the time when the mirror was first filled. If
+ * --keep has deleted older history, it is the start of the remaining history.
  */
 async function historyStart(
   mirror: Mirror,

@@ -37,15 +37,18 @@ export interface Rule {
   readonly max?: number;
   readonly maxPercent?: number;
   /**
-   * The bicycles that count as 100 percent for `max_percent`. Undefined means all bicycles of the
+   * The bicycles that `max_percent` refers to as 100 percent. Undefined means all bicycles of the
    * organization.
    */
   readonly of?: RuleSelection;
-  /** How long a bicycle must be selected without interruption before it counts, in milliseconds. */
+  /**
+   * How long the rule must select a bicycle without interruption before the bicycle counts, in
+   * milliseconds.
+   */
   readonly forMs?: number;
   /**
-   * Whether a bicycle with the same data before and after a gap in the mirror is treated as
-   * unchanged during the gap.
+   * Whether a bicycle counts as unchanged during a gap in the mirror when its data is the same
+   * before and after the gap.
    */
   readonly bridgesGaps: boolean;
   /** How long a new verdict must last before it is reported, in milliseconds. */

@@ -19,8 +19,8 @@ import { readNamedRows } from '../gbfs/read.js';
 import type { RuleSelection } from './rules.js';
 
 /**
- * Whether a selection contains a bicycle. `unlocated`: the bicycle has no position and matches
- * everything except the area.
+ * Whether a selection contains a bicycle. `unlocated` means that the bicycle has no position, but
+ * meets all conditions except the area.
  */
 export type Membership = 'in' | 'out' | 'unlocated';
 
@@ -122,7 +122,7 @@ export function isInPolygons(
   const point = pointOf(longitude, latitude);
   if (point === undefined) return false;
   const [east, north] = point;
-  // A position on the date line has the longitudes 180 and -180, and both are checked.
+  // A position on the date line can be written with the longitude 180 or -180, so both are checked.
   const turns = Math.abs(east) === WHOLE_TURN_DEGREES / 2 ? [east, -east] : [east];
   const shape = { type: 'MultiPolygon' as const, coordinates: polygons as number[][][][] };
   return turns.some((longitudeDegrees) => pointInPolygon([longitudeDegrees, north], shape));

@@ -12,15 +12,15 @@ export interface Count {
   /** The number of bicycles that are definitely selected. */
   readonly found: number;
   /**
-   * The number of bicycles that may also be selected. They have no position, or their history is
-   * unknown.
+   * The number of bicycles for which the selection is uncertain, because they have no position or
+   * their history is unknown.
    */
   readonly uncertain: number;
 }
 
 export interface RuleInput {
   readonly selected: Count;
-  /** The number of bicycles that equal 100 percent for `max_percent`. */
+  /** The total number of bicycles, which counts as 100 percent for `max_percent`. */
   readonly of: Count | undefined;
   /** Why the verdict is unknown: the list is incomplete, or the mirror is out of date. */
   readonly doubt: string | undefined;
@@ -32,8 +32,8 @@ export interface RuleResult {
 }
 
 /**
- * Returns the verdict of a rule. `ok` and `violated` mean that every possible number of bicycles
- * leads to this verdict. Incomplete data leads to `unknown`.
+ * Returns the verdict of a rule. The verdict is `ok` or `violated` only if every possible number of
+ * bicycles leads to the same verdict. Incomplete data leads to `unknown`.
  */
 export function decideVerdict(rule: Rule, input: RuleInput): RuleResult {
   const { selected, of, doubt } = input;
@@ -62,9 +62,10 @@ function whyNoShare({ uncertain }: Count): string {
 }
 
 /**
- * The exact number of bicycles can be unknown. Returns the possible numbers for which the limits
- * are checked: the lowest, the lowest that reaches `min`, and the highest. The second number is the
- * most likely to meet all limits.
+ * Returns the possible numbers of bicycles for which the limits are checked, because the exact
+ * number can be unknown. These are the lowest possible number, the lowest possible number that
+ * reaches `min`, and the highest possible number. The second of them is the most likely to meet all
+ * limits.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;

@@ -12,7 +12,7 @@ import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
 
 export interface CompleteOptions {
-  /** The text of the line up to the cursor, from a shell that cannot split it into words. */
+  /** The command line up to the cursor. Set when the shell cannot split the line into words. */
   line?: string;
 }
 
@@ -20,8 +20,8 @@ export interface CompleteOptions {
 const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints the completions. A last line that starts with a colon contains instructions for the shell
- * script: `files`, `nospace`.
+ * Prints the completions. If the last line starts with a colon, it contains instructions for the
+ * shell script: `files` or `nospace`.
  *
  * @param words the words after `fleet`; the last one is at the cursor and may be empty
  */
@@ -48,13 +48,13 @@ function show({ words, isFile, isOpen }: Offers): string {
 }
 
 /**
- * Opens the sources of completions: the settings and the service. A source that cannot be read
+ * Opens the sources of completions: the settings and the service. If a source cannot be read, it
  * offers no completions.
  */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   return {
-    // Failures are ignored here. The command that the user is typing will report them.
+    // Failures are ignored here, because the command itself reports them when the user runs it.
     profiles: () => listProfiles(context).catch(() => []),
     named: (kind, typed) => findLiveNamed(context, values, kind, typed).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),

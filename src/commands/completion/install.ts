@@ -17,8 +17,8 @@ import { askYesNo } from '../../terminal/prompt.js';
 import type { CompletionOptions } from './flags.js';
 
 /**
- * The line that is added to each shell's startup file. It runs fleet whenever the shell starts, so
- * completions stay up to date after fleet is upgraded.
+ * The line that is added to each shell's startup file. The line runs fleet at each start of the
+ * shell. Completions therefore stay up to date after an upgrade of fleet.
  */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
@@ -30,7 +30,7 @@ const LINES: { readonly [Name in Shell]: string } = {
 
 /**
  * Installs the completion, or removes exactly the lines that the installation added. Shows the
- * change and asks, unless `--yes` is set.
+ * change and asks for confirmation, unless `--yes` is set.
  *
  * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing. Throws a
  * FleetError of kind `output` when the file cannot be written.
@@ -136,7 +136,8 @@ async function readText(path: string): Promise<string> {
     if (hasCode(error, 'ENOENT')) return '';
     throw error;
   });
-  // Windows PowerShell writes files in UTF-16, which contain NUL characters.
+  // Windows PowerShell writes files in UTF-16. When such a file is read as UTF-8, the text contains
+  // NUL characters.
   if (text.includes('\0')) throw new Error(`${path} is UTF-16, which fleet does not write`);
   return text;
 }

@@ -23,8 +23,8 @@ const MOST_SHOWN = 50;
  * typed text, offers the bicycles that changed most recently. When no UUID matches, offers names,
  * serial numbers and bleids that begin with the text.
  *
- * Offers nothing unless a token is immediately available. Does not run a token command or ask
- * questions.
+ * Offers nothing unless a token is immediately available. Does not run a token command or prompt
+ * the user.
  *
  * @param values the flags of the typed line
  */
@@ -44,8 +44,8 @@ export function findLiveBicycles(
     };
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
-        // Anything that is not a complete UUID is skipped, because it could contain characters that
-        // the shell interprets.
+        // Completions must be complete UUIDs. Any other string is skipped, because it could contain
+        // characters that the shell interprets.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
           continue;
         const description = [name, state]

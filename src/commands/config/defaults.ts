@@ -87,7 +87,10 @@ function storedKey(
   return { ...key, command: commandName(findCommand(program, key.command)) };
 }
 
-/** The text that `config list` shows instead of a token or a value that can contain one. */
+/**
+ * The text that `config list` shows instead of a token, or instead of a value that may contain a
+ * token.
+ */
 export const HIDDEN = '(hidden)';
 
 /** The flags whose value is a secret, a command line or a webhook address. */

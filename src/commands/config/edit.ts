@@ -137,8 +137,8 @@ function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string
 }
 
 /**
- * Returns the profile names in the settings. Returns no names when the settings are invalid,
- * because `config edit` must be able to repair them.
+ * Returns the profile names in the settings. Returns no names when the settings are invalid. It
+ * does not throw, because `config edit` must be able to repair invalid settings.
  */
 function profileNamesIn(text: string): ReadonlySet<string> {
   try {

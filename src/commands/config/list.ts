@@ -16,8 +16,8 @@ export async function listSettings(context: Context): Promise<void> {
   const explained = Object.values(settings);
   const rows = explained.map(({ key, shown, origin, from }) => ({
     key,
-    // People paste this list into bug reports, and fleet does not recognise every password in a
-    // command. `config get` prints the command.
+    // The list does not show the command. People paste this list into bug reports, and fleet does
+    // not recognise every password in a command. `config get` prints the command.
     value: key === 'token_command' && shown !== null ? HIDDEN : shown,
     origin,
     from,

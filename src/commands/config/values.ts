@@ -115,8 +115,7 @@ export async function unsetSetting(
 export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
   const { configPath } = findPlace(io.env);
-  // `clean` is needed because the path comes from the environment and may contain control
-  // characters.
+  // The path comes from the environment and may contain control characters. `clean` removes them.
   await writeResult(
     context,
     `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`,

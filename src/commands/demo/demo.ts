@@ -96,8 +96,8 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
 }
 
 /**
- * Rents the bicycle as soon as a watch is connected, even when the sandbox's simulated riders have
- * changed the bicycle. Returns a function that cancels the rental.
+ * Rents the bicycle as soon as a watch is connected, even if simulated riders of the sandbox have
+ * changed the bicycle in the meantime. Returns a function that cancels the rental.
  */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();

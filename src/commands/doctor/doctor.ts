@@ -32,8 +32,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known, limit)));
     const found = await checkNetwork({ ...known, context, role, limit });
-    // A local check may have reported "ok" for a setting that the service then refused. This code
-    // removes that "ok".
+    // A local check may have reported "ok" for a setting that the service refused later. In this
+    // case, the "ok" is removed.
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
       ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
@@ -56,7 +56,9 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   await conclude(report, notice);
 }
 
-/** The maximum total time of all requests. It also applies when a response body never ends. */
+/**
+ * The maximum total time of all requests. The limit also applies when a response body never ends.
+ */
 const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {

@@ -11,14 +11,14 @@ import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 
 /**
- * The organization ID for the check when neither the settings nor the token contain an
- * organization. The check then only shows whether the address can be reached.
+ * The organization ID that is used when neither the settings nor the token contain an organization.
+ * The check with this ID only shows whether the address can be reached.
  */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Subscribes to the organization's topic at the push address (interface.md section 4.6) as a watch
- * does, and closes the subscription.
+ * Subscribes to the organization's topic at the push address (interface.md section 4.6), in the
+ * same way as `fleet watch`. Then closes the subscription.
  */
 export async function checkPush(known: Examination, sseUrl: URL): Promise<Finding[]> {
   const { context, token = '', role } = known;
@@ -46,8 +46,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
 }
 
 /**
- * Opens a subscription. Returns undefined on success, and the error otherwise. The error is of kind
- * `network` when no answer arrived.
+ * Opens a subscription. Returns undefined on success, and the error otherwise. If no answer
+ * arrived, the error is of kind `network`.
  */
 async function subscribe(
   { context, settings, token, renewal, limit }: Examination,

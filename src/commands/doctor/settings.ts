@@ -34,14 +34,15 @@ export interface Examination extends CheckedSettings {
   /** A signal that is aborted when the time limit for all checks is over. */
   limit: AbortSignal;
   /**
-   * The UUID of the organization in the settings. Undefined when none is set or it was not found.
+   * The UUID of the organization in the settings. Undefined when no organization is set, or when it
+   * was not found.
    */
   organization?: string | undefined;
 }
 
 /**
- * The maximum time for one answer, because the operator waits for the report. A slower answer is
- * reported as a finding.
+ * The maximum time for one answer. A slower answer is reported as a finding. The time is limited
+ * because the operator is waiting for the report.
  */
 const LONGEST_WAIT_MS = 5000;
 
@@ -106,7 +107,7 @@ function checkFileModes(path: string): Finding[] {
   ];
 }
 
-/** Returns the findings for an address that is not set. Each finding says how to set it. */
+/** Returns the findings when no address is set. Each finding says how to set one. */
 function missing(key: string, flag: string): Finding[] {
   const ways = `run "fleet auth login${flag}", which asks for it; to try fleet, run "fleet sandbox", then "fleet profile use sandbox"`;
   if (key === 'base_url')
@@ -141,8 +142,8 @@ export async function checkToken(
 }
 
 /**
- * Returns the result of the work. Rejects with the signal's reason when the signal is aborted
- * before the work is done.
+ * Returns the result of the work. If the signal is aborted before the work is done, rejects with
+ * the signal's reason.
  */
 async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
@@ -171,7 +172,10 @@ function lookForOrganization({
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
-/** Returns the command that changes a setting at its current source, such as the environment. */
+/**
+ * Returns the command that changes a setting where it is currently set, for example in the
+ * environment.
+ */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,

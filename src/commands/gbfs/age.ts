@@ -13,13 +13,13 @@ export interface Age {
 }
 
 /**
- * The tolerance for a feed that is published late. Only after this time is the old feed treated as
- * too old.
+ * How late a new feed may be published. The old feed counts as too old only when this time has
+ * passed after its ttl.
  */
 const LATE_MS = 10_000;
 /**
- * A feed dated further in the future than this was created with a wrong clock. It is treated as too
- * old.
+ * The tolerance for a feed with a date in the future. A larger difference means that the clock was
+ * wrong when the feed was created. Such a feed is treated as too old.
  */
 const AHEAD_MS = 60_000;
 
@@ -36,8 +36,8 @@ export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): 
 }
 
 /**
- * Reads the age of the feed in a folder. Returns undefined when there is no feed or it does not
- * contain its age.
+ * Reads the age of the feed in a folder. Returns undefined when the folder contains no feed, or
+ * when the feed does not contain the time of its last update.
  */
 export async function readAge(
   context: Context,

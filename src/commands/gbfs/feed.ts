@@ -44,8 +44,8 @@ export interface Vehicles {
 }
 
 /**
- * Bicycles in these states are excluded; `in_maintenance` can be included on request. The names of
- * other states are not published either.
+ * Bicycles in these states are excluded. `in_maintenance` can be included on request. Bicycles in
+ * unknown states are also excluded, and the names of these states are not published.
  */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
 /** The fields with the time of a bicycle's last message. Observed: both contain this time. */
@@ -61,8 +61,9 @@ export interface LastRental {
   idOf(uuid: string): string;
   /**
    * The earliest time at which the last rental may have ended. Reports from before this time are
-   * not published: they would show that the old and the new ID belong to the same bicycle. Reports
-   * from the same second are not published either, because the feed contains whole seconds.
+   * not published: such a report would show that the old ID and the new ID belong to the same
+   * bicycle. Reports from the same second are not published either, because the times in the feed
+   * are in whole seconds.
    */
   readonly sinceMs: number | undefined;
 }
@@ -108,7 +109,7 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A report with a future time comes from a clock that is ahead, so the current time is used
+  // When a report has a future time, the clock of its sender is ahead. The current time is used
   // instead.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
@@ -126,8 +127,8 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
 export type FeedArea = number[][][][];
 
 /**
- * Returns the service areas of an organization. Returns no areas when part of an outline cannot be
- * read, because the feed would then forbid rides in that part.
+ * Returns the service areas of an organization. When part of an outline cannot be read, returns no
+ * areas. An incomplete area would forbid rides in the missing part.
  *
  * Zones of other types are counted as excluded, because their rules are unknown. Assumed: the type
  * of a service area contains the word "service".
@@ -160,8 +161,8 @@ export interface GbfsFeed {
 }
 
 /**
- * Returns the files by name. `gbfs.json` comes last, because it must not be written before the
- * files that it lists.
+ * Returns the files by name. `gbfs.json` comes last, because the files that it lists must be
+ * written before it.
  */
 export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
@@ -247,8 +248,8 @@ function drawVehicles(
 }
 
 /**
- * Returns the zones of the feed. If there are service areas, rides must begin and end in one of
- * them. Assumed: riding through other areas is allowed.
+ * Returns the zones of the feed. If there are service areas, each ride must begin and end in a
+ * service area. Assumed: riding through other areas is allowed.
  */
 function drawZones(areas: readonly FeedArea[], isOld: boolean): object {
   const ruleOf = (isInside: boolean) =>

@@ -29,14 +29,15 @@ const DEFAULT_TTL_MS = 60_000;
  */
 const NAMED_MS = 600_000;
 /**
- * Kinds of failures that a retry may fix. After the first feed has been published, every failure is
- * retried, because a gateway may temporarily refuse a valid request.
+ * Kinds of failures that a retry may fix. This list applies until the first feed has been
+ * published. After that, every failure is retried, because a gateway may temporarily refuse a valid
+ * request.
  */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
 /**
- * Publishes the feed. Throws the error that ended the command. The error is of kind `partial` when
- * the existing feed is older than its ttl.
+ * Publishes the feed. Throws the error that ended the command. If the published feed is older than
+ * its ttl, the error is of kind `partial`.
  */
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
   const { out, every, serve, check } = options;
@@ -44,7 +45,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   await chooseLines(context, 'gbfs');
   const problems = checkFlags(context, options);
   if (check === true) return checkAge(context, out ?? '');
-  // `readSystem` also reports missing fields. It is called first, so that these errors appear
+  // `readSystem` is called first, because it also reports missing fields. These errors then appear
   // before the first request and before the server starts.
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
@@ -75,7 +76,10 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
-/** The smallest accepted range. A smaller number was probably meant in kilometres. */
+/**
+ * The smallest accepted range. If the user types a smaller number, it was probably meant in
+ * kilometres.
+ */
 const LEAST_RANGE_METRES = 1000;
 
 /** Returns a problem for each missing flag. Throws for invalid flags. */
@@ -107,7 +111,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs');
   const rangeMetres = range && Math.round(range);
-  // Ranges are never removed, because a reader may still have an older feed that uses them.
+  // The range of a model is never removed, because a reader may still have an older feed that
+  // refers to it.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
@@ -131,8 +136,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The ttl tells clients when to fetch the feed again. It is never shorter than the build time,
-    // because fleet cannot publish the next feed sooner.
+    // The ttl tells clients when to fetch the feed again. The ttl is never shorter than the time
+    // that a build takes, because fleet cannot publish the next feed sooner.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;

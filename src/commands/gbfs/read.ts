@@ -68,8 +68,8 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
 const REPORT_MS = 60_000;
 
 /**
- * The field with which the service describes the range of a vehicle model, in metres. Assumed: the
- * service has this field.
+ * The field of a vehicle model that contains its range, in metres. Assumed: the service has this
+ * field.
  */
 const RANGE_FIELD = 'max_range_meters';
 
@@ -101,7 +101,7 @@ export async function readNamedRows(context: Context, kind: 'model' | 'zone'): P
   const reading = readList<Named>(context, plan, { count: true }, (items) => {
     for (const { value } of items) found.push(value);
   });
-  // Once the first items have been read, a missing page is an error, because the list is then
+  // If some items have been read and a later page is missing, this is an error: the list would be
   // incomplete.
   const incomplete = await ifOffered(reading, () => found.length === 0);
   if (incomplete !== undefined) throw incomplete;

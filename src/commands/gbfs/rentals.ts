@@ -8,8 +8,8 @@ import { rangeOf } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 
 /**
- * A bicycle that moved by more than this many degrees (about 200 m) may have been rented without a
- * message.
+ * The distance in degrees (about 200 m) above which a bicycle that moved may have been rented
+ * without a message.
  */
 const RIDDEN_DEGREES = 0.002;
 /** The states of a bicycle that is not rented. */
@@ -19,9 +19,10 @@ const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
  * Yields the bicycles of an organization with their last rentals. The identifier of a rental
  * changes after every ride and is never reused.
  *
- * A bicycle may have been rented when it was in another state, moved, left the list, or during a
- * gap. A single statement reads everything, so that the data is consistent. Expired changes are
- * ignored, because they are deleted in small steps.
+ * A bicycle may have been rented when it was in another state, when it moved, when it left the
+ * list, or during a gap. A single statement reads everything, so that the data is consistent.
+ * Expired changes are ignored. They may still be in the mirror, because they are deleted in small
+ * steps.
  */
 export async function* eachWithRental(
   { database }: Mirror,
@@ -45,12 +46,15 @@ export async function* eachWithRental(
       );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
-        /** `rental` identifies the last rental, and `sinceMs` is when it may have ended. */
+        /**
+         * `rental` identifies the last rental, and `sinceMs` is the time when that rental may have
+         * ended.
+         */
         ...{ rental, sinceMs: readTime(since) },
         /**
-         * Whether the bicycle may still be on a ride: it left its state, and no message contained
-         * the new state. Only the rider gets the messages about a ride. After a gap this is false,
-         * because the list has shown the state again.
+         * Whether the bicycle may still be on a ride. This is the case when it left its state and
+         * no message contained the new state. Only the rider gets the messages about a ride. After
+         * a gap this value is false, because the list then contained the current state.
          */
         isAway: Boolean(away),
       };

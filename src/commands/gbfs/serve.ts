@@ -18,8 +18,8 @@ const IDLE_MS = 30_000;
 
 /**
  * Returns whether an If-None-Match header matches an ETag (RFC 9110, 13.1.2). The header is `*` or
- * a list of quoted tags. The comparison ignores the prefix W/, which proxies add when they
- * compress.
+ * a list of quoted tags. The comparison ignores the prefix W/. Proxies add it to the tag when they
+ * compress the response.
  */
 function matchesTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
@@ -28,15 +28,15 @@ function matchesTag(header: string | undefined, etag: string): boolean {
 }
 
 /**
- * Serves the feed to any client, under any host name, until the command ends. Rejects with a
- * FleetError of kind `usage` when the port cannot be used.
+ * Serves the feed until the command ends. Accepts every client, and every host name in a request.
+ * Rejects with a FleetError of kind `usage` when the port cannot be used.
  */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {
   let files = new Map<string, { body: Buffer; etag: string }>();
   let endMs = 0;
   const listen = { host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS };
   const { origin, close } = await openHttpServer(listen, (request, response) => {
-    // A proxy may request an absolute URL instead of a path.
+    // A proxy may put an absolute URL instead of a path into its request.
     const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
     const file = files.get(path);
     const refuse = (status: number, reason: string) =>

@@ -17,7 +17,7 @@ const anything = (text: string) => text;
 
 /**
  * Accepts a URL with only the characters of RFC 3986, because every reader of the feed accepts
- * these.
+ * these characters.
  */
 function parseUrl(text: string): string | undefined {
   return URL.canParse(text)
@@ -47,7 +47,10 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
-/** Matches text with days, hours or seasons. Valid opening hours contain at least one of these. */
+/**
+ * Matches text that contains days, hours or seasons. Text without any of these cannot be valid
+ * opening hours.
+ */
 const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
 
 /**

@@ -16,9 +16,9 @@ const LONGEST_SHOWN_CHARACTERS = 80;
 type Fields = { readonly [name: string]: unknown };
 
 /**
- * Reads the facts about the rental system. Throws a FleetError of kind `usage` that lists the given
- * problems, and all invalid and missing fields. `feed_url` is not required when fleet serves the
- * feed itself.
+ * Reads the facts about the rental system. Throws a FleetError of kind `usage` that lists the
+ * problems passed by the caller and all invalid and missing fields. `feed_url` is not required when
+ * fleet serves the feed itself.
  */
 export async function readSystem(
   context: Context,

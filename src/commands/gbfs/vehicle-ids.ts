@@ -1,5 +1,5 @@
-// The vehicle IDs of a feed. A bicycle gets a new ID after every rental. Without the secret, the
-// service's ID cannot be derived from it.
+// The vehicle IDs of a feed. A bicycle gets a new ID after every rental. Only the secret makes it
+// possible to find the service's ID of a bicycle from its vehicle ID.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -19,8 +19,9 @@ export function openVehicleIds(key: string) {
      */
     ofRental: (uuid: string, rental: readonly unknown[]) => idOf('mirror', uuid, ...rental),
     /**
-     * Returns an ID that is derived only from fields in the list. Assumed: every rental changes one
-     * of these fields. For a bicycle without them, the ID changes with every feed.
+     * Returns an ID that is derived only from the bicycle's fields in the list. Assumed: every
+     * rental changes at least one of these fields. If a bicycle has none of these fields, its ID
+     * changes with every feed.
      */
     ofListed: (uuid: string, { rental_session, modified, concurrency_version: version }: Bicycle) =>
       idOf('list', uuid, rental_session ?? null, modified ?? version ?? once, version ?? null),

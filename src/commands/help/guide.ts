@@ -46,7 +46,7 @@ function readRow(line: string): [term: string, meaning: string] {
 }
 
 /**
- * Removes the Markdown markup from text. Commands are quoted, and each link is replaced by the
+ * Removes the Markdown markup from text. Puts quotes around commands. Replaces each link with the
  * command that shows the linked guide.
  */
 function inlineText(text: string): string {

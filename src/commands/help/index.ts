@@ -80,8 +80,8 @@ function findCommand(program: Command, words: readonly string[]): Command {
 }
 
 /**
- * Offers the subcommands of the command typed so far. When nothing was typed, also offers the
- * topics.
+ * Offers the subcommands of the command that the user has typed so far. When the user has typed no
+ * command, also offers the topics.
  */
 function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;

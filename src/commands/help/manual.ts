@@ -102,7 +102,10 @@ function commandPage(command: Command): Page {
   };
 }
 
-/** Returns the page in roff. Each section has a heading, and lines that are not reformatted. */
+/**
+ * Returns the page in roff. Each section has a heading. Its lines are printed as they are, without
+ * reformatting.
+ */
 function showPage({ name, section, summary, text, others }: Page, date: string): string {
   const body = text.trim().split('\n').map(plain).join('\n');
   return [

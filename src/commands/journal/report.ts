@@ -25,8 +25,8 @@ interface ReportInput {
 }
 
 /**
- * Returns the report format for the file name in `--file`. Returns undefined when a plain table is
- * written instead, as with `--jq` or `--columns`.
+ * Returns the report format that matches the extension of the `--file` name. Returns undefined when
+ * a plain table is written instead, for example because of `--jq` or `--columns`.
  */
 export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
   const { file, jq, columns, output } = flags;
@@ -101,8 +101,8 @@ function columnsOf({ flags, zone }: Context): readonly ReportColumn[] {
 }
 
 /**
- * Returns the user of the service: the e-mail address, or another name from the token or the
- * service.
+ * Returns a readable name of the service's user: the e-mail address, or another name from the token
+ * or the service.
  */
 function nameOfUser(people: readonly Person[]): string {
   for (const kind of ['email', 'username', 'uuid', 'id']) {
@@ -123,7 +123,9 @@ function describeTime({ zone }: Context, runs: readonly RecordedRun[]): string {
   return `${showLocalTime(first, zone)} to ${showLocalTime(last, zone)} (${name})`;
 }
 
-/** Describes the runs. Says which runs were killed, and that the next run continued the work. */
+/**
+ * Describes the runs. If a run was killed, says so, and says that the next run continued the work.
+ */
 function describeRuns({ zone }: Context, runs: readonly RecordedRun[]): string {
   const sentences = runs.map(({ startedAtMs = 0, lastAtMs = startedAtMs, isEnded }, index) => {
     const verb = index === 0 ? 'started' : 'resumed';

@@ -18,8 +18,8 @@ import { type JournalRow, journalShape } from '../../views/journal.js';
 import { chooseReportFile, writeReport } from './report.js';
 
 /**
- * Prints one row for each bicycle and a summary. When the journal is damaged or was changed by
- * another program, throws a FleetError of kind `partial` after the rows.
+ * Prints one row for each bicycle and a summary. If the journal is damaged or another program
+ * changed it, throws a FleetError of kind `partial` after it has printed the rows.
  */
 export async function showJournal(context: Context, path: string): Promise<void> {
   const journal = await readJournalFile(path, context.clock.wallMs());

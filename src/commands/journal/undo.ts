@@ -1,5 +1,5 @@
-// `fleet journal undo`: restores the states and values of bicycles from before a run, as its
-// journal recorded them. Bicycles that another user has changed since are skipped.
+// `fleet journal undo`: restores the states and values that the bicycles had before a run, as the
+// run's journal recorded them. Skips bicycles that another user has changed since the run.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { readTransitions } from '../../api/history.js';
@@ -132,8 +132,8 @@ interface RunStep {
   change: DoneChange;
   verb: string;
   /**
-   * The earliest time when the request was sent, by the service's clock. Undefined when it is
-   * unknown.
+   * The earliest time at which the request may have been sent, by the service's clock. Undefined
+   * when this time is unknown.
    */
   sentAtMs: number | undefined;
 }
@@ -180,7 +180,7 @@ async function undoActions(
 
 /**
  * Returns the earliest time at which a request may have been sent, by the service's clock. One
- * second is subtracted, because the service's times have whole seconds.
+ * second is subtracted, because the service's times are in whole seconds.
  */
 function sentAtMs({ sending }: JournalEntry): number | undefined {
   const startMs = readTime(sending.start.date);

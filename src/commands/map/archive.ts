@@ -8,8 +8,8 @@ import { reasonOf, usageError } from '../../errors.js';
 import type { Tiles } from '../../page/payload.js';
 
 /**
- * The maximum size of an archive inside a page. A larger archive would use too much of the
- * browser's memory.
+ * The maximum size of an archive inside a page. A larger archive would need too much memory in the
+ * browser.
  */
 const LARGEST_EMBEDDED_BYTES = 64 * 1024 * 1024;
 const LONGEST_ATTRIBUTION_CHARACTERS = 200;

@@ -50,7 +50,9 @@ export function drawPicture(picture: FleetPicture, { width, height }: Size = PIC
 
 export interface TextOptions {
   size: Size | undefined;
-  /** Whether the drawing is written to a file. The properties of the terminal then do not apply. */
+  /**
+   * Whether the drawing is written to a file. If so, the properties of the terminal do not matter.
+   */
   isFile: boolean;
 }
 

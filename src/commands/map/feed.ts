@@ -31,8 +31,8 @@ export interface FeedOptions {
   /** The earliest time on the time slider, or null without a mirror. */
   pastFromMs: number | null;
   /**
-   * The number of the first update. An open page may remember update numbers from an earlier run,
-   * so this number is greater than all of those.
+   * The number of the first update. A page that is still open may remember update numbers from an
+   * earlier run of fleet. This number is greater than all of them.
    */
   startMs: number;
   /** Whether a bicycle passes the filters. */
@@ -42,14 +42,17 @@ export interface FeedOptions {
 /** The parts of a watch that the feed reads. */
 type Watched = Pick<Watch, 'known' | 'store' | 'total' | 'doubt'>;
 
-/** The maximum number of log entries for a new tab, and in one update. */
+/**
+ * The maximum number of log entries that a new tab receives. An update also contains at most this
+ * many log entries.
+ */
 const KEPT_EVENTS = 200;
 
 export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
   /**
-   * The bicycles as the browser tabs know them: with the values from the last update that was
+   * The bicycles as the browser tabs know them. Their values are from the last update that was
    * created for the tabs.
    */
   readonly #shown = new Map<string, Bicycle>();
@@ -182,8 +185,8 @@ export class TabFeed {
   }
 
   /**
-   * Describes the missing data: bicycles that are still being read, bicycles beyond the limit, and
-   * changes that an incomplete comparison may have missed.
+   * Describes the data that the page lacks: bicycles that fleet is still reading, and bicycles
+   * beyond the limit. Changes that an incomplete comparison may have missed are mentioned too.
    */
   #extent({ known, total = 0, doubt }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
@@ -200,7 +203,7 @@ export class TabFeed {
 
   /**
    * Returns the changed rows and the removed bicycles. Compares only the values that the page
-   * shows, because other changes need no update.
+   * shows, because a change of other values needs no update.
    */
   #compare(watch: Watched) {
     const rows: PageRow[] = [];

@@ -25,8 +25,8 @@ export function readSize(text: string): Size {
 }
 
 /**
- * Matches a host that is safe in a page's security policy. It has no wildcard, and no character
- * that ends a directive or an attribute.
+ * Matches a host that can safely be written into a page's security policy. Such a host has no
+ * wildcard, and no character that could end a directive or an attribute.
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 

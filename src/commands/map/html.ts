@@ -45,7 +45,10 @@ export async function writePage(
     await write(piece);
 }
 
-/** The data of a page that gets no updates, such as a file: these parts stay empty. */
+/**
+ * Data that a page without updates does not need, such as a page in a file. In such a page, these
+ * parts stay empty.
+ */
 export const STILL = {
   sequence: 0,
   gone: [],
@@ -56,7 +59,7 @@ export const STILL = {
 } as const;
 
 /**
- * Reads the template of the page, which the build made from `src/page/`. The template contains
+ * Reads the template of the page. The build creates the template from `src/page/`. It contains
  * placeholders `{{fleet:…}}` for the data.
  */
 export function readTemplate(): Promise<string> {
@@ -70,7 +73,7 @@ const TOKEN = /{{fleet:(\w+)}}/;
  * requests them from fleet.
  */
 interface PageData extends PackedFleet {
-  /** The archive of the tiles in base64. Empty without an archive. */
+  /** The tile archive in base64. Empty when there is no archive. */
   embeddedTiles: string;
 }
 
@@ -125,8 +128,8 @@ function elsewhereOf({ tiles, link }: Payload): string {
 }
 
 /**
- * Returns a value as JSON that is safe in a script element: it cannot end the element, begin a
- * comment or end a script line.
+ * Returns a value as JSON that is safe inside a script element. The JSON cannot close the element,
+ * open an HTML comment or contain a line break of JavaScript.
  */
 export function inScript(value: unknown): string {
   return inScriptText(JSON.stringify(value));

@@ -15,7 +15,7 @@ export interface LiveMapInput {
   bicycles: Iterable<Bicycle>;
   /**
    * Whether the whole fleet has been read. After that, the automatic view changes only when a
-   * bicycle would be outside it.
+   * bicycle would be outside the view.
    */
   isWhole: boolean;
   title: string;
@@ -25,8 +25,8 @@ export interface LiveMapInput {
 }
 
 /**
- * Returns an object that draws the frames of a live map. When the user has not chosen a view, each
- * frame keeps the previous frame's view if possible.
+ * Returns an object that draws the frames of a live map. If the user has not chosen a view, each
+ * frame keeps the view of the previous frame when possible.
  */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;

@@ -1,5 +1,5 @@
-// `fleet map --live`, and the filters for the bicycles of a followed map. They are the same filters
-// as those of `bicycles list`. fleet itself applies them to pushed messages.
+// `fleet map --live`, and the filters for the bicycles of a followed map. The filters are the same
+// as those of `bicycles list`. Here, fleet itself applies them to pushed messages.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
@@ -32,7 +32,7 @@ export async function followMap(
 
 /**
  * Returns the part of the fleet that the map follows. Throws a usage error for a zone filter.
- * `flag` is the flag that the error names.
+ * `flag` is the flag that the error message mentions.
  */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {

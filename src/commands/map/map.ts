@@ -26,8 +26,8 @@ const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
 };
 
 /**
- * Draws the fleet. Throws the errors of a list. Draws an incomplete list too, and then throws an
- * error of kind `partial`.
+ * Draws the fleet. Throws the same errors as reading a list. When the list is incomplete, draws the
+ * received bicycles and then throws an error of kind `partial`.
  */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
   const { file } = context.flags;

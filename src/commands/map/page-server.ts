@@ -20,14 +20,14 @@ export interface PageServerOptions {
   past: ((atMs: number) => Promise<Payload>) | undefined;
   /** Returns a tile of the archive. Undefined without an archive. */
   readTile?: ((z: number, x: number, y: number) => Promise<Buffer | undefined>) | undefined;
-  /** A tab that receives no data for this long is disconnected. */
+  /** A tab is disconnected when it receives no data for this long. */
   idleMs?: number;
 }
 
 const HOST = '127.0.0.1';
 /**
- * The maximum total size of the updates in memory, which slow tabs still need. Above this size, old
- * updates are dropped, and a new tab gets a new copy of the whole fleet.
+ * The maximum total size of the updates that are kept in memory for slow tabs. Above this size, old
+ * updates are dropped, and a new tab gets a new copy of the whole fleet instead.
  */
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 const ROWS_A_PIECE = 500;
@@ -75,8 +75,8 @@ export async function openPageServer(options: PageServerOptions) {
         'Content-Encoding': 'gzip',
       });
     if (path === 'events') {
-      // After a reconnect, the browser sends the number of the last update in a header. The number
-      // in the URL is then outdated.
+      // After a reconnect, the browser sends the number of the last received update in a header.
+      // The number in the URL is older then, so the header is used.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );
@@ -88,7 +88,7 @@ export async function openPageServer(options: PageServerOptions) {
     const tile = /^tiles\/(\d{1,2})\/(\d{1,8})\/(\d{1,8})$/.exec(path);
     if (tile !== null && readTile !== undefined) {
       const [z = 0, x = 0, y = 0] = tile.slice(1).map(Number);
-      // Coordinates outside the zoom level have no tile.
+      // A tile whose coordinates are outside the range of the zoom level does not exist.
       if (z > MOST_ZOOM || x >= 2 ** z || y >= 2 ** z) return refuse(response, 404, 'not found');
       const bytes = (await readTile(z, x, y)) ?? Buffer.alloc(0);
       return send(response, 200, bytes, TILE_HEADERS);
@@ -161,8 +161,9 @@ function openFleetCopy(payload: () => Payload) {
       while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
     /**
-     * Returns the updates that a tab has missed. When the log no longer has all of them, returns
-     * the event `fleet`, which tells the tab to request the whole fleet again.
+     * Returns the updates that a tab has missed. If the log no longer contains all of these
+     * updates, returns the event `fleet` instead. It tells the tab to request the whole fleet
+     * again.
      */
     since(known: number): { events: Buffer[]; sequence: number } {
       const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
@@ -172,8 +173,8 @@ function openFleetCopy(payload: () => Payload) {
 }
 
 /**
- * Compresses the fleet in pieces, because its whole text would need more memory than all other
- * data.
+ * Compresses the fleet in pieces, because a single string with the whole fleet would need more
+ * memory than all other data.
  */
 async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
   const pieces = function* () {

@@ -8,7 +8,7 @@ import { readTime } from '../../terminal/time.js';
 
 /**
  * Opens the history of a mirror. Returns undefined when there is no mirror of this service, or when
- * the mirror is empty. In this case, the page has no time slider.
+ * the mirror is empty. Without a history, the page has no time slider.
  */
 export async function openPast(
   context: Context,

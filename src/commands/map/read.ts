@@ -42,8 +42,8 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
 }
 
 /**
- * Reads the data for a drawing. Passes the bicycles, including those without a position, to `take`
- * as they arrive. Throws the errors of reading a list.
+ * Reads the data for a drawing. Passes each bicycle to `take` when it arrives, even a bicycle
+ * without a position. Throws the errors of reading a list.
  */
 export async function readFacts(
   context: Context,
@@ -70,7 +70,10 @@ export async function readFacts(
   return {
     /** The title, made from the command line. It may contain control characters. */
     title: `${await describeFleet(context, filters)}${age}`,
-    /** When the fleet was read, by the machine's clock in milliseconds since the epoch. */
+    /**
+     * The time when the fleet was read, in milliseconds since the epoch, by the clock of this
+     * machine.
+     */
     takenAtMs,
     zone: context.zone,
     /** The UUID of the organization to draw. Undefined for all organizations. */

@@ -53,7 +53,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  // If the token cannot be read yet, the requests wait until it can.
+  // If the token cannot be read yet, the requests wait until it can be read.
   const patient = await beginFollowing(context, undefined);
   const zones = await readZones(patient, organization);
   const key = await keptKey(context, 'page.key', 'the address');
@@ -96,8 +96,8 @@ function followPage(
   const { clock } = context;
   let isTold = false;
   /**
-   * A context that prints only the first notice. With the usual context, a failure to read the
-   * alerts would be reported twice a minute. The request is not retried, because the next read
+   * A context that prints only the first notice. With the usual context, fleet would report twice a
+   * minute that it cannot read the alerts. The request is not retried, because the next read
    * follows soon.
    */
   const quiet: Context = {

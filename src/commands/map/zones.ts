@@ -9,7 +9,7 @@ import { textOf } from '../../terminal/values.js';
 import { sentOutline } from '../../views/named.js';
 import { readNamedRows } from '../gbfs/read.js';
 
-/** The number of decimals of positions. Six decimals are a precision of 11 cm. */
+/** The number of decimals of positions. Six decimals correspond to a precision of 11 cm. */
 const DECIMALS = 6;
 const LONGEST_NAME_CHARACTERS = 80;
 

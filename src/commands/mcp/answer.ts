@@ -17,7 +17,10 @@ export interface RowsAnswer {
   /** The total number of rows, or null when the service does not count them. */
   readonly total: number | null;
   readonly shown: number;
-  /** The number of rows after the last row in this response, or null when it is unknown. */
+  /**
+   * The number of rows in the list after the last row of this response. Null when this number is
+   * unknown.
+   */
   readonly more: number | null;
   /** The cursor that the next call passes to get further rows; null when there are no more rows. */
   readonly cursor: string | null;
@@ -25,8 +28,8 @@ export interface RowsAnswer {
 }
 
 /**
- * Returns as many of the rows as fit into a response. `offset` is the position of the first row in
- * the whole list. `hasMore` means that the list continues after the last row.
+ * Returns the first rows, as many as fit into a response. `offset` is the position of the first row
+ * in the whole list. `hasMore` means that the list continues after the last row.
  */
 export function fitRows(
   rows: readonly ToolRow[],
@@ -102,7 +105,8 @@ export function answerError(error: ToolError) {
 }
 
 /**
- * Converts exact numbers to JavaScript numbers. A number that would lose digits becomes a string.
+ * Converts exact numbers to JavaScript numbers. A number that would lose digits in this conversion
+ * becomes a string.
  */
 function plainJson(value: unknown): unknown {
   const written = writtenNumber(value);

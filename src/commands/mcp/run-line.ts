@@ -33,8 +33,8 @@ export interface LineOptions {
 }
 
 /**
- * Runs a command line with `--json`, without a terminal and without questions. A cancelled call
- * ends the command in the same way as SIGTERM.
+ * Runs a command line with `--json`, without a terminal and without prompts. A cancelled call ends
+ * the command in the same way as SIGTERM.
  */
 export async function runToolLine(
   { io, clock, runLine }: Context,

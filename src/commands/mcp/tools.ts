@@ -73,10 +73,16 @@ const MOST_ROWS = 200;
 /** The maximum number of bicycles in a plan. A larger plan must be made on the command line. */
 const MOST_PLANNED = 1_000;
 
-/** The exit code for an incomplete result, and for a check with a violated or unknown rule. */
+/**
+ * The exit code in two cases: the result is incomplete, or a rule of a check is violated or
+ * unknown.
+ */
 const PARTIAL = 9;
 
-/** Returns all tools. `z` is zod, which only this command loads. */
+/**
+ * Returns all tools. `z` is the library zod. The caller passes it, because only `fleet mcp` loads
+ * zod.
+ */
 export function makeTools(z: typeof Zod): Tool[] {
   const text = z.string().max(10_000);
   const texts = (what: string) => z.array(text).max(100).describe(what).optional();
@@ -286,7 +292,7 @@ async function runOrThrow(
   words: readonly string[],
   { stdin, accepts }: { stdin?: string; accepts?: number } = {},
 ): Promise<LineResult> {
-  // The global flags must come before `--`, because every word after `--` is an operand.
+  // Global flags must come before `--`. Every word after `--` is treated as an operand.
   const [noun = '', ...rest] = words;
   const argv = [noun, ...globals, '--json', '--no-input', ...rest];
   const result = await runToolLine(context, argv, {
@@ -349,7 +355,7 @@ async function countRows(call: Call, words: readonly string[]): Promise<number |
   return Number.isFinite(count) ? count : null;
 }
 
-/** Runs a command that prints all rows, and returns a part of them: those from the cursor on. */
+/** Runs a command that prints all rows. Returns the part of the rows that starts at the cursor. */
 async function runWhole(
   call: Call,
   words: readonly string[],
@@ -438,15 +444,18 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
         stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
         ...accepted,
       });
-  // The plan may omit bicycles that the service does not show. The command is treated as failed
-  // only when it did not write a plan file at all.
+  // The command can fail for some bicycles and still write a plan without them, because the service
+  // does not show these bicycles. Only a missing plan file is treated as a failure.
   if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
   const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
   const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');
   return answerWith({ path, summary: [summaryOf(result), ...missing].join('; '), apply });
 }
 
-/** Returns why the new values cannot be planned, or undefined when they can. */
+/**
+ * Returns the reason why a plan with the new values is impossible. Returns undefined when a plan is
+ * possible.
+ */
 function findRefusedField(fields: { readonly [field: string]: unknown }): string | undefined {
   for (const [field, value] of Object.entries(fields)) {
     if (field.toLowerCase() === 'uuid') return 'the field "uuid" of a bicycle cannot be changed';
@@ -458,8 +467,8 @@ function findRefusedField(fields: { readonly [field: string]: unknown }): string
 }
 
 /**
- * Finds the UUIDs of bicycles by the same rules as on the command line. `edit` calls this first,
- * because the rows of its input accept only exact names and UUIDs.
+ * Finds the UUIDs of bicycles by the same rules as the command line. `edit` needs this step,
+ * because its input rows accept only exact names and UUIDs.
  */
 async function findUuids(call: Call, bicycles: readonly string[]): Promise<string[]> {
   const uuids = new Set<string>();

@@ -37,11 +37,11 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /**
- * Reads the newest alerts of each organization, until it finds a page with only known alerts. If
- * the list was never read completely, reads it to its end.
+ * Reads the newest alerts of each organization, until a page contains only known alerts. If the
+ * list was never read completely, reads the list to its end.
  *
  * When fleet may have missed an alert, the list is treated as incompletely read. The next call then
- * reads it to its end.
+ * reads the list to its end.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;

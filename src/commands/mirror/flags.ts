@@ -11,8 +11,8 @@ import { addFilters } from '../bicycles/list-flags.js';
 import { ALL_FLAG } from '../watch/flags.js';
 
 /**
- * Adds the flags that `run` and `once` have in common. With `keep`, history older than this many
- * milliseconds is deleted.
+ * Adds the flags that `run` and `once` have in common. `keep` is in milliseconds, and older history
+ * is deleted.
  */
 export function addWriterFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,

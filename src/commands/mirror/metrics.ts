@@ -70,7 +70,8 @@ function problemOf({
   if (!shown.seesAll && listMs > MOST_LIST_AGE_MS) return 'the last whole reading is too old';
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
-  // When the database cannot be reached, no heartbeat is written, and the last one becomes stale.
+  // When the writer cannot reach the database, it writes no heartbeat. The last heartbeat then
+  // becomes stale.
   return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS
     ? undefined
     : 'the writer is not writing';

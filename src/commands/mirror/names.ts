@@ -23,7 +23,7 @@ export async function mirrorNames(session: MirrorSession, client: Client): Promi
 
 /**
  * Reads the names once. Skips a list that cannot be read, because not every service has these
- * lists. The names are only needed for `--offline`, to find an organization.
+ * lists. The names are only needed to find an organization with `--offline`.
  */
 export async function readNameLists(session: MirrorSession, client: Client): Promise<void> {
   for (const kind of MIRRORED_NAMES) {

@@ -13,16 +13,16 @@ import { errorFields } from '../../views/connection.js';
 export type Counters = ReturnType<typeof openCounters>;
 
 /**
- * Creates the counters of the process. The code that counts changes them directly. Times are in
- * milliseconds.
+ * Creates the counters of the process. The parts of the process that count something change these
+ * counters directly. Times are in milliseconds.
  */
 export function openCounters() {
   return {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
     /**
-     * How far the written data lags behind the service, computed from message times. The value is
-     * never less than the time between the oldest message's arrival and its commit.
+     * How far the written data lags behind the service, computed from message times. The lag is at
+     * least the time from the arrival of the oldest message to its commit.
      */
     lagMs: 0,
   };
@@ -34,8 +34,8 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 const PROGRESS_LINE_MS = 10_000;
 
 /**
- * Returns functions that print the messages of the process. `follows` is false for `mirror once`,
- * which does not retry when it fails to read the list.
+ * Returns functions that print the messages of the process. `follows` is false for `mirror once`.
+ * That command does not retry when reading the list fails.
  */
 export function openMirrorReport(
   context: Context,
@@ -56,8 +56,8 @@ export function openMirrorReport(
   return {
     print,
     /**
-     * Reports an effect about reading the list: lost changes that were found, failures, and other
-     * notices.
+     * Reports an effect of reading the list: a lost change that the list revealed, a failure, or
+     * another notice.
      */
     effect(effect: FollowerOutput) {
       if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
@@ -78,8 +78,8 @@ export function openMirrorReport(
     retry: (reason: string, pauseMs: number) =>
       print(false, 'retry', `${reason}; trying again in ${showDuration(pauseMs)}`),
     /**
-     * Updates the status line. Without a terminal, prints a progress message from time to time
-     * while the whole list is being read.
+     * Updates the status line on a terminal. On other outputs, prints a progress message from time
+     * to time while the whole list is being read.
      */
     show(next: Follower) {
       state = next;

@@ -34,15 +34,15 @@ const STATEMENT = /^\W*(\w*)[^;]*/;
 /** The first words of statements that cannot write. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
 /**
- * Matches functions of libsql that access files or extensions and cannot be disabled. SQL has no
- * other spelling for these names.
+ * Matches functions of libsql that access files or extensions and cannot be disabled. A query
+ * cannot hide these names, because SQL has no other spelling for them.
  */
 const BEYOND = /\b(writefile|readfile|fsdir|fts3_tokenizer|sqlite3mc_\w+)\b/i;
 const LONGEST_CHARACTERS = 100_000;
 
 /**
- * Returns the only statement of a query, without its final semicolon. Throws a usage error when
- * there is no statement or more than one, and for a statement that writes.
+ * Returns the only statement of a query, without its final semicolon. Throws a usage error when the
+ * query has no statement, has more than one statement, or writes.
  */
 export function readStatement(text: string): string {
   if (text.length > LONGEST_CHARACTERS)
@@ -84,12 +84,12 @@ export async function runQuery(
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async (mirror) => {
     const { database } = mirror;
-    // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
-    // the process.
+    // SQLite blocks this thread, so fleet cannot react to a signal here. Without a handler, the
+    // signal ends the process.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
-    // The user's database role may not be allowed to read the status tables, so a failure is
-    // ignored.
+    // A failure is ignored, because the database role of the user may not be allowed to read the
+    // status tables.
     const status = await mirror.status().catch(() => undefined);
     context.signal.throwIfAborted();
     if (status !== undefined) await noticeOldMirror(context, status);
@@ -99,7 +99,7 @@ export async function runQuery(
 
 /**
  * Whether the session's user is a superuser or a member of a superuser role. A member could switch
- * to that role inside the query.
+ * to the superuser role inside the query.
  */
 const IS_SUPERUSER =
   "SELECT 1 FROM pg_roles WHERE rolsuper AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1";
@@ -130,8 +130,8 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
 }
 
 /**
- * Makes column names unique, because an object cannot have the same key twice. A second `id`
- * becomes `id_2`.
+ * Makes column names unique, because an object cannot have the same key twice. For example, the
+ * second column named `id` becomes `id_2`.
  */
 function uniqueNames(columns: readonly TableColumn[]): string[] {
   const names: string[] = [];
@@ -180,8 +180,8 @@ function rowOf(
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
   if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  // The mirror's column of this name contains JSON. A column of another table can have the same
-  // name and contain other text, so the text is checked.
+  // The text is checked before it is treated as JSON. The mirror's column of this name contains
+  // JSON, but a column of another table can have the same name and contain other text.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }

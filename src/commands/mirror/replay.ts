@@ -135,7 +135,7 @@ async function play(
 
 /**
  * Returns a recorded change as a pushed envelope. Assumed: the service sends no message when a
- * bicycle leaves the list or returns, so the sender of such a change is `mirror`.
+ * bicycle leaves the list or returns to it. The sender of such a change is therefore `mirror`.
  */
 function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));

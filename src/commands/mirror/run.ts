@@ -132,9 +132,9 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 }
 
 /**
- * Removes the times from the position of a mirror into which nothing was ever read, for example
+ * Removes the times from the position of a mirror that has never received any data, for example
  * because the service refused the first run. Such a mirror is empty, so the time before its first
- * read is not a gap.
+ * read must not become a gap.
  */
 function startOfNew(found: Found): Found {
   const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;
@@ -143,7 +143,7 @@ function startOfNew(found: Found): Found {
 
 /**
  * Returns the position from which to continue after the database was restored from an older backup.
- * The data since that backup is uncertain, so a gap begins at the time of the restored state.
+ * The data after that backup is uncertain, so a gap begins at the time of the backup.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);

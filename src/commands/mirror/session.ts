@@ -228,8 +228,8 @@ function openState(
 }
 
 /**
- * Runs the loop until it ends, and throws the error that ended it. A session without push topics
- * calls `onSettled` when it has read all lists.
+ * Runs the loop until it ends, and throws the error that ended it. If the session has no push
+ * topics, it calls `onSettled` after it has read all lists.
  */
 export async function runSession(
   session: MirrorSession,
@@ -293,8 +293,8 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // Without messages, the data is certain only up to the start of the run, because a bicycle
-      // can change after its page was read.
+      // Without messages, the data is certain only up to the start of the run. A bicycle can change
+      // after its page of the list was read.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
@@ -337,16 +337,16 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 }
 
 /**
- * A batch with at least this many messages shows that the writer is slower than the service. The
- * age of the newest change then shows how far the writer is behind. In a smaller batch, an old
- * change time may only mean that the change itself is old.
+ * If a batch has at least this many messages, the writer is slower than the service. The age of the
+ * newest change then shows how far the writer is behind. In a smaller batch, an old change time may
+ * only mean that the change happened long ago.
  */
 const MANY_MESSAGES = 50;
 
 /**
- * Returns how far the written data is behind the service. A slow writer leaves messages in the
- * socket, so the times in the messages are compared with the service's clock. The result is at
- * least the time since the oldest message arrived.
+ * Returns how far the written data is behind the service. When the writer is slow, messages wait
+ * unread in the socket. The times in the messages are therefore compared with the service's clock.
+ * The result is at least the time since the oldest message of the batch arrived.
  */
 function behindOf(
   { context, follower, serviceAt, lateness }: MirrorSession,
@@ -365,13 +365,13 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** The delay of a late message is used as the current delay for at least this long. */
+/** When a late message arrives, its delay counts as the current delay for at least this long. */
 const LATE_FOR_MS = 30_000;
 
 /**
- * Returns the current delay of messages. This is the delay of the last message, until a newer one
- * arrives. When no message has arrived for twice that delay, the result is 0, because no older
- * change can still be in transit.
+ * Returns the current delay of messages, which is the delay of the last message. When no message
+ * has arrived for twice that delay, the result is 0. An older change can then no longer be in
+ * transit.
  */
 function lateOf(lateness: Lateness | undefined, nowMs: number): number {
   if (lateness === undefined) return 0;
@@ -380,8 +380,8 @@ function lateOf(lateness: Lateness | undefined, nowMs: number): number {
 }
 
 /**
- * Measures how late a message arrived, from its own time and the service's clock. Ignores messages
- * that the service replays after a gap, and messages without a new change.
+ * Measures how late a message arrived, by comparing the time in the message with the service's
+ * clock. Ignores messages that the service replays after a gap, and messages without a new change.
  */
 function measureLateness(session: MirrorSession, event: Message, { before, after, kind }: Change) {
   const { serviceAt, follower } = session;
@@ -395,15 +395,15 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
 }
 
 /**
- * The maximum number of bicycles that wait to be read at their own URLs. The changes of further
- * bicycles are found by the comparison with the list, every five minutes.
+ * The maximum number of bicycles that wait to be read at their own URLs. If more bicycles have
+ * changes to read, the comparison with the list finds these changes. It happens every five minutes.
  */
 const MOST_OUTDATED = 1_000;
 
 /**
- * Whether the bicycle has a change that the message does not contain. Messages contain no links.
- * After a model change they contain only the model's name, and after a lock change only a new
- * version.
+ * Whether the bicycle has a change whose new value is not in the message. Messages contain no
+ * links. After a model change, a message contains only the model's name. After a lock change, it
+ * contains only a new version.
  */
 function hidesChange({ kind, before, after, fields }: Change): boolean {
   if (before === undefined || kind === 'late') return false;
@@ -413,8 +413,8 @@ function hidesChange({ kind, before, after, fields }: Change): boolean {
 }
 
 /**
- * Reads one bicycle at its URL, because a message did not contain its change. Called once for each
- * batch. Never rejects.
+ * Reads one bicycle at its URL, because a message reported a change without the new value. Called
+ * once for each batch. Never rejects.
  */
 async function refreshOne(session: MirrorSession, client: Client): Promise<void> {
   const { refresh, follower, signal, queue } = session;
@@ -481,8 +481,8 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // A repeated or late message shows that the bicycle has already reached a new state, so fleet no
-  // longer waits for that state.
+  // A repeated or late message shows that the bicycle has already reached a new state. fleet
+  // therefore stops waiting for that state.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // This message is late: a list already showed a later change to the bicycle. The changes in
@@ -521,7 +521,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // This step may have changed any row, so all cached rows are dropped. The number of changed rows
-  // is not reliable here, because the database's response may have been lost.
+  // does not show whether it did, because the database's response may have been lost.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   const batchIds = organizations.map(() => batchId);
   Object.assign(written, { gap, batchIds, at: momentOf(clock) });
@@ -532,15 +532,18 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // The table determines the number of known bicycles, because the ledger does not see all
-    // changes to this number. For example, bicycles can move between the organizations of this
-    // writer and those of another writer.
+    // The table determines the number of known bicycles, because the ledger misses some changes to
+    // this number. For example, a bicycle can move from an organization of this writer to an
+    // organization of another writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
 }
 
-/** Carries out an output of the follower, after the batch that contains it was written. */
+/**
+ * Carries out an output of the follower. Called after the batch that contains this output was
+ * written.
+ */
 function perform(
   session: MirrorSession,
   client: Client,
@@ -551,8 +554,8 @@ function perform(
   if (signal.aborted) return;
   const { clock } = context;
   // Delays each page of the list, so that messages about the same changes are processed first. The
-  // delay is needed only when messages arrive and the whole list was already read. Before that,
-  // individual changes are not recorded, so their order does not matter.
+  // delay is needed only when fleet receives messages and has already read the whole list. Before
+  // the first complete read, individual changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits

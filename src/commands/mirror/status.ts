@@ -18,8 +18,8 @@ import { age, showDuration } from '../../terminal/time.js';
 const GAPS_SHOWN = 5;
 
 /**
- * The maximum number of changes to count exactly, which takes half a second. A larger number is
- * estimated.
+ * Up to this many changes are counted exactly, which takes half a second. A larger number of
+ * changes is estimated.
  */
 const MOST_COUNTED = 1_000_000;
 
@@ -68,7 +68,7 @@ function reasonOf(status: MirrorStatus): string {
 
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
-/** Returns the status as an object for programs. */
+/** Returns the status as a machine-readable object. */
 async function reportOf(
   { address, database, baseUrl, organizations }: Mirror,
   status: MirrorStatus,
@@ -167,7 +167,7 @@ function timeAndAge(utc: string, { ms, zone }: Now): string {
 }
 
 /**
- * Formats a time with whole seconds, in the user's time zone or in UTC. The JSON output keeps all
+ * Formats a time to the second, in the user's time zone or in UTC. The JSON output keeps all
  * digits.
  */
 export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {

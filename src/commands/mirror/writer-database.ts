@@ -17,8 +17,8 @@ const LONGEST_PAUSE_MS = 10_000;
 export const END_MS = 1_200;
 
 /**
- * Opens the database without retries. `over` is aborted when the program ends. Pauses between
- * retries then end immediately, and database calls that hang are canceled a little later.
+ * Opens the database without retries. `over` is aborted when the program ends. At that moment,
+ * pauses between retries end. A database call that hangs is cancelled a little later.
  */
 export async function openKeeper(
   clock: Clock,
@@ -72,8 +72,8 @@ export async function openKeeper(
   return {
     /**
      * Runs tasks in the database sequentially. Retries for ten minutes while the database cannot be
-     * reached, and for one minute while it cannot be written to. Throws the error after this time,
-     * and when the program ends.
+     * reached, and for one minute while it cannot be written to. Throws the error when this time is
+     * over or the program ends.
      *
      * A retried task must be safe to repeat, because its first attempt may have been committed.
      */
@@ -87,8 +87,8 @@ export async function openKeeper(
 }
 
 /**
- * Returns how long to retry after a database error. Meanwhile, the database may come back, or the
- * operator may free space.
+ * Returns how long to retry after a database error. During this time, the database may become
+ * reachable again, or the operator may free space.
  */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;

@@ -32,8 +32,8 @@ interface Tally {
   changes: number;
   alerts: number;
   /**
-   * Whether a change in this part of the period was found only by reading the list. Earlier changes
-   * may then have been missed.
+   * Whether a change in this part of the period was found only by reading the list. If so, earlier
+   * changes may have been missed.
    */
   hasListChange: boolean;
 }

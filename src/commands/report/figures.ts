@@ -1,4 +1,5 @@
-// Computes a report's metrics from the tallies. docs/report.md defines each metric.
+// Computes the metrics of a report from the tallies of its intervals. docs/report.md defines each
+// metric.
 
 import { DAY_MS, SECOND_MS } from '../../system/time-units.js';
 import type { Sight } from './gaps.js';
@@ -107,8 +108,8 @@ function ratio(part: number, whole: number): number | undefined {
 }
 
 /**
- * Returns a percentile in seconds: the shortest length that is not exceeded by this share of the
- * lengths.
+ * Returns a percentile in seconds. This is the shortest length for which at least the given share
+ * of all lengths is not longer.
  */
 function percentile(lengthsMs: number[], part: number): number | undefined {
   if (lengthsMs.length === 0) return undefined;

@@ -17,8 +17,8 @@ export interface Sight {
 }
 
 /**
- * Reads the periods for which the mirror has data. An open gap has no end. The mirror has no data
- * after `seenUntilMs`.
+ * Reads the periods for which the mirror has data. For an open gap, there is no end time. The
+ * mirror has no data after `seenUntilMs`.
  */
 export async function readSight(
   database: Database,

@@ -20,7 +20,7 @@ const NO_POSITION = '(no position)';
 
 /**
  * Returns the function that assigns bicycles to parts. Zones are read from the service, because the
- * mirror does not store outlines. In a report by time, a bicycle does not belong to any group.
+ * mirror does not store outlines. A report by time has no groups, so bicycles do not belong to any.
  */
 export async function openGroups(
   context: Context,

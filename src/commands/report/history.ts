@@ -25,7 +25,10 @@ const MOST_IDLE = 10;
 export interface IdleBicycle {
   readonly uuid: string;
   readonly name: string | null;
-  /** When the bicycle became available, or when the mirror first saw it if that time is unknown. */
+  /**
+   * When the bicycle became available. If that time is unknown, the time when the mirror first saw
+   * the bicycle.
+   */
   readonly sinceMs: number;
   readonly isCertain: boolean;
 }
@@ -34,7 +37,10 @@ export interface HistoryInput {
   readonly database: Database;
   readonly table: TallyTable;
   readonly sight: Sight;
-  /** The interval in `table` at the end of which idle bicycles are listed. */
+  /**
+   * The interval for the list of idle bicycles, which shows the bicycles that are idle at its end.
+   * It is one of the intervals in `table`.
+   */
   readonly period: Interval;
   groupsOf(bicycle: Row): readonly string[];
 }
@@ -57,7 +63,7 @@ const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitu
 
 /**
  * The query for the state changes of a period, sorted by bicycle. SQLite reads the rows in storage
- * order and then sorts them. Finding each row through an index would take twice as long.
+ * order and then sorts them. This is twice as fast as finding each row through an index.
  */
 const CHANGES = {
   sqlite: `SELECT bicycle, at, old, new, source FROM changes NOT INDEXED
@@ -157,8 +163,8 @@ function stateOf(json: Value | undefined): string | null {
 }
 
 /**
- * Reads when bicycles left the list, for bicycles that came back later. Returns the absences by
- * UUID.
+ * Reads the absences of bicycles: the times between leaving the list and coming back. Returns the
+ * absences by UUID.
  */
 async function readAbsences(database: Database, start: string): Promise<Map<string, Interval[]>> {
   const absences = new Map<string, Interval[]>();
@@ -196,7 +202,9 @@ interface Span {
   readonly isStartFromList: boolean;
 }
 
-/** Adds one bicycle to the tallies. Returns it when it is idle at the end of the period. */
+/**
+ * Adds one bicycle to the tallies. Returns the bicycle when it is idle at the end of the period.
+ */
 function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle | undefined {
   const { bicycle, changes, endMs } = history;
   const adder = new BicycleAdder(input, history);
@@ -218,7 +226,10 @@ function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle
 const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
 interface SpanEnd {
-  /** The end of the span as the tallies use it. They count only times within the period. */
+  /**
+   * The time up to which the span is counted. It is not after the end of the period, because the
+   * tallies count only times within the period.
+   */
   readonly timeMs: number;
   /** When the next state began. Infinity when the bicycle is still in this state. */
   readonly atMs: number;
@@ -234,8 +245,8 @@ class BicycleAdder {
   readonly #bicycle: Row;
   readonly #absences: readonly Interval[];
   /**
-   * The tallies that include this bicycle: the whole fleet's and those of each of its groups. Each
-   * inner array has one tally per interval.
+   * The tallies that include this bicycle: the tallies of the whole fleet, and the tallies of each
+   * of the bicycle's groups. Each inner array has one tally per interval.
    */
   readonly #tallies: readonly (readonly FleetTally[])[];
   readonly #firstSeenMs: number;
@@ -286,8 +297,8 @@ class BicycleAdder {
   }
 
   /**
-   * Marks numbers as uncertain when a bicycle was already rented when the mirror first saw it,
-   * because the start of that rental is unknown.
+   * Marks numbers as uncertain when the bicycle was already rented at the time when the mirror
+   * first saw it. The start of such a rental is unknown.
    */
   doubtUnknownRental({ state, startMs }: Span): void {
     const { beginMs = this.#firstSeenMs } = this.#input.sight;
@@ -318,7 +329,7 @@ class BicycleAdder {
 
   /**
    * Returns the start of a state. If the state began before the mirror first saw the bicycle,
-   * returns the time of that first sight.
+   * returns the time when the mirror first saw it.
    */
   #startOf({ startMs }: Span): number {
     return startMs ?? this.#firstSeenMs;
@@ -356,8 +367,8 @@ class BicycleAdder {
   }
 
   /**
-   * Records how long the bicycle has been available at the end of each interval that ends within
-   * the span.
+   * For each interval that ends within the span, records how long the bicycle has been available at
+   * the end of the interval.
    */
   #noteIdle(span: Span, untilMs: number): void {
     if (span.state !== AVAILABLE) return;

@@ -1,4 +1,4 @@
-// Computes the report. One pass over the mirror serves all periods and parts.
+// Computes the report. All periods and parts are computed in one pass over the mirror.
 
 import type { Context } from '../../context.js';
 import type { Row } from '../../mirror/database.js';
@@ -114,8 +114,8 @@ function isoOf(ms: number): string {
 }
 
 /**
- * Collects intervals without duplicates. The same interval can be needed twice: a day is also the
- * previous period of the next day.
+ * Collects intervals without duplicates. The same interval can be needed twice. For example, a day
+ * is needed as a period of its own, and as the period before the next day.
  */
 class IntervalList {
   readonly all: Interval[] = [];

@@ -22,14 +22,14 @@ function drawTable({ title, header, rows }: TextTable): string {
 }
 
 /**
- * Replaces the `~` that marks uncertain numbers, because many chats show text between two tildes as
- * struck through.
+ * Replaces the `~` before uncertain numbers, because many chats strike through the text between two
+ * tildes.
  */
 function markPlainly(text: string): string {
   return text.replace(/^~(?=\d| marks)/, '≈');
 }
 
-/** Escapes a name, because it must not become markup, a link or a mention. */
+/** Escapes a name, so that the chat does not show it as markup, a link or a mention. */
 function escapeMarkdown(text: string): string {
   return clean(text)
     .replace(/[\\`*_{}[\]<>|#~]/g, (character) => `\\${character}`)

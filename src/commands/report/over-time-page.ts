@@ -18,7 +18,10 @@ const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
 const FLOOR = CHART.height - CHART.bottom;
 /** The width of a label below a bar. When the bars are narrower, some labels are omitted. */
 const LABEL_WIDTH = 84;
-/** The minimum width of a bar that has a number above it. The table contains all numbers. */
+/**
+ * A bar must be at least this wide for its number to be printed above it. The table contains all
+ * numbers.
+ */
 const NUMBER_WIDTH = 40;
 
 const STYLE = `${PAGE_STYLE}
@@ -67,7 +70,7 @@ function drawChart(
     const room = xOf(Date.parse(row.until)) - x;
     const height = (value / highest) * (FLOOR - CHART.top);
     const top = FLOOR - height;
-    // Gaps in the mirror do not make the number of alerts uncertain.
+    // The number of alerts is certain even when the mirror has gaps.
     const look = row.certain || name === 'alerts' ? '' : ' class="unsure"';
     const bar = `<rect x="${x.toFixed(1)}" y="${top.toFixed(1)}" width="${Math.max(1, room * 0.8).toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
     const number =

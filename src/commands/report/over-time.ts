@@ -29,7 +29,7 @@ interface OverTimeOptions {
   offline?: boolean | undefined;
 }
 
-/** The options that are not filters. */
+/** All options that are not filters. Any other option is a filter. */
 const OTHER_OPTIONS = ['since', 'until', 'to', 'offline'];
 
 /** Prints the counts. Throws a FleetError of kind `config` without a mirror. */

@@ -81,8 +81,8 @@ const LABEL_WIDTH = 76;
 const LONGEST_LABEL_CHARACTERS = 11;
 
 /**
- * Draws one bar for each part. An uncertain value has a hollow bar, and an unknown value has `-`
- * instead of a bar.
+ * Draws one bar for each part. An uncertain value is shown as a hollow bar, and an unknown value as
+ * `-`.
  */
 function drawChart({ figures, by }: FleetReport, name: string): string {
   const bars = figuresByPart(figures).flatMap(({ part, figures: own }) => {
@@ -131,7 +131,7 @@ function drawBar({ value, unit, certain }: PartFigure, { x, step, floor, highest
   const width = Math.max(1, step * 0.8);
   const look = certain ? '' : ' class="unsure"';
   const rect = `<rect x="${x.toFixed(1)}" y="${(floor - height).toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
-  // A narrow bar has no room for its number, which the table shows instead.
+  // A narrow bar has no room for its number. The number is still in the table.
   if (step < 40) return rect;
   return `${rect}<text x="${x.toFixed(1)}" y="${(floor - height - 4).toFixed(1)}">${escapeText(text)}</text>`;
 }

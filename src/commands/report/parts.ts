@@ -31,8 +31,8 @@ export interface TimePart extends Interval {
 /** The maximum number of parts. A report with more parts would not be readable. */
 const MOST_PARTS = 400;
 /**
- * The next longer unit, which the error suggests for a report with too many parts. Every command
- * that divides a report into parts accepts these units.
+ * Maps each unit to the next longer unit. The error about a report with too many parts suggests it.
+ * Every command that divides a report into parts accepts these units.
  */
 const LONGER: { readonly [kind: string]: string } = { hour: 'day', day: 'week' };
 

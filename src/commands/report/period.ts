@@ -1,4 +1,4 @@
-// Parses --since and --until for metrics from the mirror.
+// Parses --since and --until for commands that compute metrics from the mirror.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -6,8 +6,8 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 import type { Interval } from './parts.js';
 
 /**
- * Returns the period that --since and --until select. If the period would end in the future, it
- * ends now.
+ * Returns the period that --since and --until select. A period whose end is in the future ends now
+ * instead.
  */
 export function readPeriod(
   context: Context,

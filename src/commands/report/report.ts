@@ -1,4 +1,5 @@
-// `fleet report`: prints fleet metrics from the mirror, next to the metrics of the previous period.
+// `fleet report`: prints fleet metrics from the mirror. Shows each metric next to its value in the
+// previous period.
 
 import type { Context } from '../../context.js';
 import { printReport } from '../../list/change-report.js';
@@ -28,7 +29,8 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   const asked = readPeriod(context, options, DEFAULT_LENGTH_MS);
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const { document, jq } = context.flags;
-  // The charts of an HTML report need several parts, such as days, so --by defaults to `day`.
+  // The charts of an HTML report need a period with several parts, such as days. For such a report,
+  // `--by` therefore defaults to `day`.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
     // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
@@ -59,7 +61,10 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   await printReport(context, IDLE, report.idle, format);
 }
 
-/** Even a current mirror is a few seconds behind, so a shorter delay causes no notice. */
+/**
+ * A delay of at most this length causes no notice, because even a current mirror is a few seconds
+ * behind the service.
+ */
 const USUAL_DELAY_MS = 30_000;
 
 /** Limits the period to the time for which the mirror's data is complete. */

@@ -20,10 +20,11 @@ export interface FleetTally {
   alertsStopped: number;
   resolutions: number[];
   /**
-   * The longest time that a bicycle has been available at the end of the interval, in milliseconds.
+   * At the end of the interval, the longest time that any bicycle had been available, in
+   * milliseconds.
    */
   idleMs: number | undefined;
-  /** The kinds of metrics that are uncertain for a reason other than a gap in the mirror. */
+  /** The kinds of metrics that are uncertain for another reason than a gap in the mirror. */
   readonly doubts: Set<FigureDoubt>;
 }
 
@@ -70,8 +71,8 @@ export class TallyTable {
   }
 
   /**
-   * Returns the tallies that include a bicycle of these groups: those of the whole fleet and of
-   * each group. Each inner array has one tally per interval.
+   * Returns the tallies that include a bicycle of these groups: the tallies of the whole fleet and
+   * those of each group. Each inner array has one tally per interval.
    */
   talliesOf(groups: readonly string[]): readonly (readonly FleetTally[])[] {
     return [this.#whole, ...groups.map((group) => this.#groupOf(group))];

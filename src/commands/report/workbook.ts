@@ -9,7 +9,7 @@ import type { FleetReport } from './make-report.js';
 
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 60;
-/** The width to add to a column for the margin and for the filter button in its header. */
+/** The width that is added to a column, because its header has a margin and a filter button. */
 const FILTER_WIDTH = 5;
 
 type SheetRows = readonly (readonly unknown[])[];

@@ -6,7 +6,7 @@ import { greatCircleMetres } from '../../globe/projection.js';
 /** A place in degrees. */
 export type Spot = readonly [longitude: number, latitude: number];
 
-/** The factor between a straight line and the estimated way through a city. */
+/** The estimated length of a way through a city, divided by the length of the straight line. */
 export const DETOUR_FACTOR = 1.3;
 
 /** Returns the estimated distance of a drive in whole metres. */
@@ -15,8 +15,8 @@ export function drivenMetres(from: Spot, to: Spot): number {
 }
 
 /**
- * After this many rows of the table (a few milliseconds), the code checks whether the signal was
- * aborted.
+ * The number of table rows between two checks whether the signal was aborted. Computing these rows
+ * takes a few milliseconds.
  */
 const ROWS_A_SLICE = 100;
 

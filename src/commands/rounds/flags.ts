@@ -16,8 +16,8 @@ export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
 /**
- * The lowest accepted speed. At a lower speed, travel times would not fit into a date or the
- * router's table.
+ * The lowest accepted speed. At a lower speed, travel times would be too large for a date and for
+ * the router's table.
  */
 const LEAST_KMH = 1;
 const MOST_KMH = 200;
@@ -43,7 +43,7 @@ export function readPlace(flag: string): (text: string) => LatLon {
 interface NumberRange {
   flag: string;
   unit: string;
-  /** The smallest accepted value. Without it, any value above 0 is accepted. */
+  /** The smallest accepted value. When it is not set, any value above 0 is accepted. */
   least?: number;
   most: number;
 }
@@ -111,8 +111,7 @@ export function readServer(flag: string): (text: string) => URL {
 }
 
 /**
- * Adds the flags of `fleet rounds`. The unit of `stop` is minutes, and that of `speed` is
- * kilometres per hour.
+ * Adds the flags of `fleet rounds`. `stop` is in minutes, and `speed` is in kilometres per hour.
  */
 export function addRoundsFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,

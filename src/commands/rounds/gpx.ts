@@ -81,11 +81,11 @@ function point(
 }
 
 /**
- * Formats degrees without an exponent. 180 becomes -180. The GPX schema accepts neither exponents
- * nor 180.
+ * Formats degrees for the GPX schema, which accepts neither exponents nor 180. Numbers are written
+ * without an exponent, and 180 becomes -180.
  */
 function decimal(degrees: number): string {
-  // Rounding can turn a longitude slightly below 180 into 180.
+  // Rounding can turn a longitude slightly below 180 into 180, so 180 is handled after rounding.
   const rounded = Number(degrees.toFixed(DECIMALS));
   const text = (rounded === 180 ? -180 : rounded).toFixed(DECIMALS);
   return text.replace(/\.?0+$/, '');

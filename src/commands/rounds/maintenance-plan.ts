@@ -8,7 +8,7 @@ import { textOf } from '../../terminal/values.js';
 import type { Rounds } from './plan.js';
 
 const TRANSITION = 'put_in_maintenance';
-/** The target state in the plan. Assumed: the transition leads to this state. */
+/** The target state in the plan. Assumed: this is the state that the transition leads to. */
 const TARGET_STATE = 'in_maintenance';
 /** The number of bicycles that are read in parallel. */
 const CONCURRENCY = 4;

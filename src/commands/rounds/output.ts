@@ -12,8 +12,8 @@ import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf 
 export type RoundForm = Format | 'gpx' | 'html';
 
 /**
- * Chooses the output format before any request is sent. Throws a usage error for mutually exclusive
- * flags.
+ * Chooses the output format before any request is sent. Throws a usage error when the user combines
+ * mutually exclusive flags.
  */
 export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   const { file, picture, jq, columns, excel } = context.flags;

@@ -1,5 +1,5 @@
-// Writes the tours as a single HTML file without scripts. It contains a map, and each van gets its
-// own page when printed.
+// Writes the tours as a single HTML file without scripts. The file contains a map. When it is
+// printed, each van has a separate page.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { mapLink } from '../../globe/map-link.js';
@@ -28,8 +28,8 @@ import {
 } from './plan.js';
 
 /**
- * The colours of the vans. They are readable on white, and differ in brightness, so that they work
- * in black-and-white prints.
+ * The colours of the vans. They are readable on white. They differ in brightness, so that
+ * black-and-white prints also show the difference.
  */
 const VAN_COLORS = [
   '#0b63ce',

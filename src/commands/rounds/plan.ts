@@ -155,7 +155,7 @@ export function jsonOf(rounds: Rounds): object {
   };
 }
 
-/** Returns the arrival time in UTC for programs. Only possible with `--start`. */
+/** Returns the arrival time in UTC, for machine-readable output. Only possible with `--start`. */
 function arrivalTime({ startMs }: Rounds, seconds: number | null) {
   if (startMs === undefined || seconds === null) return {};
   return { arrival_at: new Date(startMs + seconds * 1000).toISOString() };

@@ -33,10 +33,11 @@ import { type RoundFilters, readSelection } from './selection.js';
 
 const DEFAULT_STOP_MINUTES = 4;
 const DEFAULT_KMH = 18;
-/** The number of seconds for one metre at one kilometre per hour. */
+/** The time in seconds that one metre takes at a speed of one kilometre per hour. */
 const KMH_SECONDS_PER_METRE = 3.6;
 /**
- * When even the nearest bicycle is farther away than this, the start is probably a typing error.
+ * If even the nearest bicycle is farther from the start than this, the user probably made a typing
+ * error in the start.
  */
 const FAR_METRES = 500_000;
 /** The maximum number of omitted bicycles that the error lists. */
@@ -106,15 +107,16 @@ export async function planRounds(
       })),
     ],
   };
-  // The plan is written before the output, because a reader such as `head` can close the output
-  // early.
+  // The plan is written before the other output, because a reader such as `head` can close that
+  // output early.
   if (options.plan !== undefined) {
     const { writeMaintenancePlan } = await import('./maintenance-plan.js');
     await writeMaintenancePlan(context, rounds, options.plan);
   }
   await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
-  // The table on a terminal contains only the stops, so the error lists all omitted bicycles.
+  // On a terminal, the table contains only the stops of the tours. The error below the table
+  // therefore lists all omitted bicycles.
   const isInTable = form === 'table' && !isScreen(context);
   const mostListed = form !== 'table' || isInTable ? MOST_LISTED : Number.POSITIVE_INFINITY;
   if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut, mostListed);
@@ -211,8 +213,8 @@ async function measureLegs(
 }
 
 /**
- * Splits the stops into those that a van can reach within the time limit and those that are too
- * far. A stop is too far when even a tour with only this stop exceeds the limit.
+ * Splits the stops into stops that a van can reach within the time limit, and stops that are too
+ * far away. A stop is too far away when a tour to only this stop exceeds the limit.
  */
 function sortByReach(
   problem: RoutingProblem,
@@ -330,7 +332,10 @@ function describeTour(
   };
 }
 
-/** Returns why some stops are in no tour, although a van could visit each of them alone. */
+/**
+ * Returns the reason why some stops are not in any tour, although each of them alone is close
+ * enough for a van.
+ */
 function fullReason(
   problem: RoutingProblem,
   tours: Tours['tours'],

@@ -22,7 +22,7 @@ export interface RouterMatrix {
 }
 
 /**
- * The maximum number of rows and columns in one request. This is OSRM's default limit
+ * The maximum number of rows and columns in one request. OSRM has the same default limit
  * (`--max-table-size`).
  */
 const MOST_PLACES = 100;
@@ -31,10 +31,10 @@ const WORKERS = 4;
 /** The time limit for the request of one block, and the time limit for all blocks together. */
 const BLOCK_LIMIT_MS = 10_000;
 const ROUTER_LIMIT_MS = 60_000;
-/** The largest accepted distance and time. No leg on earth is longer. */
+/** The largest accepted distance and time. No real leg exceeds them. */
 const LONGEST_METRES = 40_000_000;
 const LONGEST_SECONDS = 10_000_000;
-/** The precision of positions. Six decimals are 11 cm. */
+/** The number of decimals of a position. Six decimals correspond to a precision of 11 cm. */
 const DECIMALS = 6;
 
 /**
@@ -122,7 +122,7 @@ function blocksOf(size: number): Block[] {
 
 /**
  * Returns the URL that requests a block. The path lists the coordinates of each place once. The
- * query then selects start and end places by their position in this list.
+ * query selects the start places and the end places by their index in this list.
  */
 function addressOf(router: URL, spots: readonly Spot[], { rows, columns }: Block): URL {
   const places = rows === columns ? rows : [...rows, ...columns];

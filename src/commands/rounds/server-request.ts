@@ -54,8 +54,9 @@ export async function askServer(
 }
 
 /**
- * Prepares text from the server for an error message. The server may repeat a key from its URL, so
- * the key is hidden before the text is truncated.
+ * Prepares text from the server for an error message. The text may contain a key from the server's
+ * URL. The key is hidden before the text is truncated, because a truncated key would not be
+ * recognised.
  */
 export function quoteReason({ io }: Context, text: string): string {
   return io.secrets.hide(text).slice(0, LONGEST_REASON_CHARACTERS);

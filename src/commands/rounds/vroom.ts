@@ -1,4 +1,4 @@
-// Sends the stops to a VROOM server, which orders them into tours, and checks its response.
+// Sends the stops to a VROOM server, which orders them into tours. Checks the server's response.
 
 import type { Context } from '../../context.js';
 import { isObject } from '../../json/parse.js';
@@ -46,8 +46,9 @@ export async function askSolver(
 }
 
 /**
- * Returns the request for VROOM. Its costs are the distances, so that VROOM minimises the same sum
- * as fleet's own search. With a constant speed, durations are proportional to distances.
+ * Returns the request for VROOM. The costs in the request are distances, so VROOM minimises the
+ * same sum as fleet's own search. The durations assume a constant speed, so they are proportional
+ * to the distances.
  */
 function requestOf(problem: RoutingProblem): object {
   const { stops, vans, capacity, maxSeconds, stopSeconds, seconds } = problem;

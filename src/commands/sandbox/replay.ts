@@ -19,8 +19,8 @@ export interface ReplaySource {
 }
 
 /**
- * Opens the mirror while `use` runs. Passes it the fleet at the start, and a function that replays
- * the changes.
+ * Opens the mirror, runs `use`, and then closes the mirror. `use` receives the fleet at the start
+ * of the replay, and a function that replays the changes.
  */
 export async function withPast(
   context: Context,
@@ -56,8 +56,8 @@ export async function withPast(
 }
 
 /**
- * Applies a recorded change to the sandbox. `departed` keeps bicycles that left the list until they
- * return.
+ * Applies a recorded change to the sandbox. While a bicycle is absent from the list, `departed`
+ * stores it.
  */
 function take(
   sandbox: Sandbox,

@@ -18,8 +18,8 @@ import { drawList } from '../../terminal/list.js';
 import type { SandboxFlags } from './flags.js';
 
 /**
- * Runs the sandbox until a signal ends it. Throws a FleetError of kind `usage` when a port is in
- * use.
+ * Runs the sandbox until a signal ends it. Throws a FleetError of kind `usage` when another program
+ * uses one of the ports.
  */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
   const { replay, since, speed, ...others } = flags;
@@ -161,8 +161,9 @@ async function saveAsProfile(
 }
 
 /**
- * Renews the stored token before it expires, so that a watch in another terminal can run for longer
- * than one token is valid. Rejects with the signal's reason when the signal is aborted.
+ * Renews the stored token before it expires. A watch in another terminal can therefore run for
+ * longer than the lifetime of one token. Rejects with the signal's reason when the signal is
+ * aborted.
  */
 async function keepToken(
   context: Context,
@@ -178,7 +179,7 @@ async function keepToken(
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
     // Another sandbox or a login may have changed the profile. In this case the token is not
-    // renewed, which is not an error.
+    // renewed. This is not an error.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }

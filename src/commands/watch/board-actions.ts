@@ -1,5 +1,6 @@
 // The dialogs of the board as a pure state machine. It handles each key in a dialog, and returns
-// the work that the key requests. Only pressing Enter on a visible question requests a change.
+// the work that the key requests. A change is requested only when the user presses Enter on a
+// visible question.
 
 import type { Key } from '../../terminal/keys.js';
 import type { BoardDialog } from '../../views/board-dialog.js';
@@ -25,7 +26,7 @@ export interface DialogStep {
 
 const LONGEST_TYPED = 100;
 
-/** Handles a key in a dialog. `drawn` is the dialog that the last frame showed. */
+/** Handles a key in a dialog. `drawn` is the dialog that was visible in the last frame. */
 export function pressInDialog(
   dialog: BoardDialog,
   key: Key,

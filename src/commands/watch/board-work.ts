@@ -35,7 +35,7 @@ export function offerTransitions(
 ): TransitionChoice[] {
   const states = uuids.map((uuid) => textOf(known.get(uuid)?.state) ?? '');
   return TRANSITIONS.filter((name) => !AUTOMATIC.test(name)).flatMap((name) => {
-    // For a state that is not in the rules, every transition is offered.
+    // When a bicycle's state is not in the rules, every transition is offered for it.
     const allowedCount = states.filter((state) => mayStartIn(name, state) !== false).length;
     return allowedCount === 0 ? [] : [{ name, allowedCount }];
   });
@@ -45,8 +45,8 @@ export function offerTransitions(
 const NAMES_SHOWN = 3;
 
 /**
- * Returns the question before a transition of these bicycles. The question says how many bicycles
- * the service would probably refuse.
+ * Returns the question before a transition of these bicycles. The question states for how many
+ * bicycles the service would probably refuse the transition.
  */
 export async function wordQuestion(
   context: Context,
@@ -137,7 +137,7 @@ const ORDERINGS: { readonly [sort in BoardView['sort']]: string } = {
   'last change': '-modified',
 };
 
-/** Returns the fleet command that is equivalent to the request. */
+/** Returns the fleet command that has the same effect as the request. */
 export function commandFor(
   context: Context,
   request: Extract<BoardRequest, { type: `show-${string}` }>,

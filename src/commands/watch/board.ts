@@ -13,7 +13,10 @@ import type { WatchEffect } from './state.js';
 /** The newest alerts, or the reason why the list could not be read. */
 export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly error: FleetError };
 
-/** The content of the last frame. When the user presses a key, the key acts on this content. */
+/**
+ * The content of the last frame. A key that the user presses acts on this content, because the user
+ * sees it.
+ */
 export interface BoardSeen {
   /** The UUIDs of the visible bicycles. `first` is the index of the first visible bicycle. */
   readonly uuids: readonly (string | undefined)[];
@@ -29,7 +32,7 @@ export interface BoardSeen {
   readonly dialog?: BoardDialog | undefined;
 }
 
-/** The maximum number of changes in memory. No screen has as many rows. */
+/** The maximum number of changes in memory. This is more than the number of rows on any screen. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
 /** The keys that request work from the caller of the board. */
@@ -151,8 +154,8 @@ export class Board {
   }
 
   /**
-   * Requests a key's action for the marked bicycles or for one bicycle. Returns whether the key
-   * requests an action.
+   * If the key has an action, requests it for the marked bicycles or for one bicycle. Returns
+   * whether the key has an action.
    */
   #requestFor(key: Key, uuid: string | undefined): boolean {
     const { marked, panel, isBusy } = this.view;
@@ -221,8 +224,8 @@ export class Board {
     if (key === 'enter') this.#change({ isTyping: false });
     else if (key === 'escape') this.#change({ isTyping: false, filter: '' });
     else if (key === 'backspace') this.#change({ filter: [...filter].slice(0, -1).join('') });
-    // A key that is a single character inserts this character. Other keys, such as arrow keys, have
-    // longer names and insert nothing.
+    // A key that is a single character inserts this character into the filter. Other keys, such as
+    // arrow keys, have longer names and insert nothing.
     else if ([...key].length === 1 && filter.length < FILTER_CHARACTERS)
       this.#change({ filter: filter + key, selected: 0, scroll: 0 });
   }

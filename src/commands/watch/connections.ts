@@ -1,5 +1,5 @@
-// Tracks the connections of a watch. The board shows their states, and the summary their gaps. No
-// I/O.
+// Tracks the connections of a watch. The board shows the states of the connections, and the summary
+// shows their gaps. Does no I/O.
 
 import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
 import type { Moment } from '../../system/clock.js';
@@ -46,8 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // An ongoing outage keeps its initial cause. A topic that was never connected shows its latest
-    // error instead.
+    // An ongoing outage keeps the cause with which it began. If a topic was never connected, its
+    // latest error is shown instead.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {

@@ -32,13 +32,14 @@ export interface BicycleSelection {
 export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
 
 /**
- * The name of the field that tells whether a bicycle entered or left the selection. For example,
- * `--until left` means `selection=left`.
+ * The name of the condition field that tells whether a bicycle entered or left the selection. For
+ * example, `--until left` is short for the condition `selection=left`.
  */
 export const CROSSING_FIELD = 'selection';
 
 /**
- * Returns the condition of `--until entered` or `--until left`, or undefined for any other text.
+ * Returns the condition of `--until entered` or `--until left`, or undefined for any other value of
+ * `--until`.
  */
 export function crossingCondition(text: string): Condition | undefined {
   const word = text.trim();

@@ -49,21 +49,24 @@ export interface LiveOptions {
 }
 
 /**
- * The minimum time between two frames, which allows ten frames per second. People cannot read
- * faster, and a slow connection cannot transfer more.
+ * The minimum time between two frames, which allows ten frames per second. People cannot read more
+ * frames, and a slow connection cannot transfer more.
  */
 const FRAME_MS = 100;
 /**
- * The minimum time between two frames of the map after a keypress. The map must react without
- * delay, and only changed lines are written.
+ * The minimum time between two frames of the map after a keypress. It is short, because the map
+ * must react without a noticeable delay. This is possible because only changed lines are written.
  */
 const MAP_FRAME_MS = 34;
 /**
- * The pause after a frame is this many times the frame's drawing time. Even with a large fleet,
- * drawing then uses at most a tenth of the time.
+ * The pause after a frame, as a multiple of the time that drawing the frame took. With this pause,
+ * drawing uses at most a tenth of the time, even with a large fleet.
  */
 const FRAME_COST_FACTOR = 10;
-/** The maximum time between two frames. The displayed ages change even when no message arrives. */
+/**
+ * The maximum time between two frames. A new frame is needed even when no message arrives, because
+ * the displayed ages change.
+ */
 const IDLE_FRAME_MS = 1_000;
 /**
  * The pause between two reads of the newest alerts. Alerts are polled, because the interface
@@ -72,8 +75,8 @@ const IDLE_FRAME_MS = 1_000;
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
 /**
- * How long a question must be visible before Enter can answer it. A held key repeats, and could
- * otherwise answer a new question.
+ * How long a question must be visible before Enter can answer it. When the user holds a key down,
+ * the key repeats. Without this delay, it could answer a question that has just appeared.
  */
 const READING_MS = 500;
 
@@ -99,8 +102,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     const drawn = draw(sizeOf());
     if (questionIn(drawn.seen.dialog) !== questionIn(seen.dialog)) askedAtMs = clock.monotonicMs();
     seen = { ...seen, ...drawn.seen };
-    // A terminal that Ctrl-S has paused does not accept the frame. No other frame is drawn until it
-    // does.
+    // A terminal that Ctrl-S has paused does not accept the frame. No other frame is drawn until
+    // the terminal accepts this one.
     void io.stdout.write(screen.frame(drawn.lines)).then(
       () => {
         isWriting = false;
@@ -154,9 +157,7 @@ function questionIn(dialog: BoardDialog | undefined): string | undefined {
   return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
-/**
- * Returns a function that carries out the actions for which the user presses a key on the board.
- */
+/** Returns a function that carries out an action when the user presses its key on the board. */
 function openWork(
   { context, plan, session, watched: { known } }: LiveOptions,
   board: Board,
@@ -319,7 +320,7 @@ function openFrames(clock: Clock, draw: () => void) {
   return { want, close: timer.cancel };
 }
 
-/** Returns the number of known bicycles, and how many are followed in total. */
+/** Returns the number of known bicycles, and the total number of followed bicycles. */
 function extentOf({ plan: { bicycles }, known: { isWhole, store }, total }: Watch) {
   const known = store.size();
   if (bicycles === undefined) return { known, total, isWhole };

@@ -105,8 +105,8 @@ function readRecord({
 }
 
 /**
- * Returns the line for people about the changes that were found in the list. After the first read,
- * there is a line only when a bicycle of --bicycle is missing.
+ * Returns the line for people about the changes that were found in the list. The first read of the
+ * list produces a line only when a bicycle of --bicycle is missing.
  */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;

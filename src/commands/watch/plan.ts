@@ -44,7 +44,7 @@ export interface WatchPlan extends WatchOptions {
   bicycles: ReadonlySet<string> | undefined;
   /** The part of the fleet that the watch shows. Undefined for all bicycles. */
   selection?: BicycleSelection | undefined;
-  /** Whether the watch replays recorded changes. Bicycles cannot be changed then. */
+  /** Whether the watch replays recorded changes. During a replay, bicycles cannot be changed. */
   isReplay?: boolean;
 }
 
@@ -82,8 +82,8 @@ export async function makePlan(
 }
 
 /**
- * Refuses conditions on fields that no bicycle has. Reads a page of the list only when a field is
- * not documented. When the list cannot be read, accepts the conditions.
+ * Refuses conditions on fields that no bicycle has. To find undocumented fields, reads a page of
+ * the list. If the list cannot be read, accepts the conditions.
  */
 async function refuseUnknownFields(
   context: Context,

@@ -1,4 +1,4 @@
-// Selects the bicycles that a watch shows. The filters are those of `bicycles list`, and fleet
+// Selects the bicycles that a watch shows. A watch has the same filters as `bicycles list`. fleet
 // applies them to each bicycle in a message or a list.
 
 import type { Context } from '../../context.js';

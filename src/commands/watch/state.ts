@@ -1,8 +1,8 @@
 // The state machine of a watch. Decides what to show for each message, and when to end. Does no
 // I/O.
 //
-// For each message, it parses the message, merges it into the known bicycles, applies the filters,
-// and returns effects. Changes that the follower finds in the list are handled in the same way.
+// It parses each message, merges it into the known bicycles, and applies the filters. It then
+// returns the effects. Changes that the follower finds in the list are handled in the same way.
 // When the watch ends, `end` is the last effect.
 
 import type { Alert } from '../../api/alert.js';
@@ -70,14 +70,14 @@ type Place = 'inside' | 'outside' | Crossing;
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
 /**
- * The envelope for a bicycle from a list. It allows conditions on the sender to apply to this
- * bicycle.
+ * The envelope that is used for a bicycle from a list. With it, conditions on the sender can also
+ * be checked for this bicycle.
  */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /**
- * How long to wait for the message about the new state after a message that a bicycle left its old
- * state. When both messages arrive within this time, they are shown as one line.
+ * After a message reports that a bicycle left its old state, fleet waits this long for the message
+ * about the new state. If it arrives in time, both messages are shown as one line.
  */
 const LEAVING_MS = 1_000;
 
@@ -97,8 +97,8 @@ export class Watch {
   /** The bicycle in the last message, or the last bicycle that was found in the list. */
   #lastSeen: Bicycle | undefined;
   /**
-   * For each bicycle that left a state, stores the message about this while the message about the
-   * new state is awaited. After a while, the first message is shown alone.
+   * The leaving-state message of each bicycle, stored while fleet waits for the message about the
+   * new state. If the new state is not reported in time, the leaving-state message is shown alone.
    */
   readonly #leaving = new Map<
     string,
@@ -208,8 +208,8 @@ export class Watch {
   }
 
   /**
-   * Whether a message is not shown: it repeats an earlier one, changes nothing visible, or (without
-   * --all) only moves the bicycle. Counts the hidden moves.
+   * Whether a message is hidden. A hidden message repeats an earlier one, changes nothing visible,
+   * or (without --all) only moves the bicycle. Counts the hidden moves.
    */
   #isHidden(entry: BicycleEntry, kind: Change['kind'] | undefined): boolean {
     if (kind === 'repeat') return true;
@@ -239,12 +239,13 @@ export class Watch {
   #placeOfBicycle({ kind, uuid = '', after }: BicycleEntry, known: Bicycle | undefined): Place {
     const has = (bicycle: Bicycle) => this.plan.selection?.has(bicycle) ?? true;
     const isInside = has(after);
-    // A late message contains old data. The newer data was already shown, so the bicycle cannot
-    // enter or leave.
+    // A late message contains old data, and newer data was already shown. A late message therefore
+    // cannot make the bicycle enter or leave the selection.
     if (kind === 'late') return isInside ? 'inside' : 'outside';
     const hasLeft = this.#left.delete(uuid);
     // An unknown bicycle is treated as `entered` only when the whole fleet was known before. After
-    // a gap this is uncertain, because the bicycle may always have been in the selection.
+    // a gap, fleet cannot know whether the bicycle has just entered: it may have been in the
+    // selection all the time.
     const isNew = this.known.isWhole && kind !== 'caught-up';
     if (known === undefined && !hasLeft && !isNew) return isInside ? 'inside' : 'outside';
     const wasInside = !hasLeft && known !== undefined && has(known);
@@ -253,8 +254,8 @@ export class Watch {
   }
 
   /**
-   * Combines a message about a new state with the earlier message that the bicycle left its old
-   * state, so that one line shows both.
+   * Combines a message about a new state with the earlier leaving-state message of the same
+   * bicycle. One line then shows both states.
    */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
@@ -265,8 +266,8 @@ export class Watch {
   }
 
   /**
-   * Shows the delayed messages that a bicycle left its state, if they arrived before `untilMs` on
-   * the monotonic clock. These messages were held back to wait for the message with the new state.
+   * Shows the delayed leaving-state messages that arrived before `untilMs` on the monotonic clock.
+   * They were delayed to wait for the message about the new state.
    */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event, isShown }] of this.#leaving) {
@@ -315,7 +316,7 @@ export class Watch {
     this.follower.takeUnreadable(event, message, this.#now);
   }
 
-  /** Returns the content of a message, after merging it into the known bicycles. */
+  /** Merges a message into the known bicycles, and returns the content of the message. */
   #readMessage(envelope: PushEnvelope | undefined, event: Message): Content {
     const message = isObject(envelope?.message) ? envelope.message : undefined;
     if (envelope === undefined || message === undefined) return asItCame(envelope, event.data);
@@ -427,8 +428,9 @@ export class Watch {
   // The following methods end the watch.
 
   /**
-   * Returns the error for a watch that is stopped from outside. A watch that never connected has
-   * failed. After a timeout, the error describes the last known state.
+   * Returns the error for a watch that is stopped from outside. If the watch never connected, it
+   * has failed, even when the --for time is over. After a timeout, the error describes the last
+   * known state.
    */
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
@@ -450,7 +452,7 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /** Ends the watch. First shows the delayed messages that a bicycle left its state. */
+  /** Shows the delayed leaving-state messages, and then ends the watch. */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);

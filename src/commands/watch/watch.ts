@@ -47,7 +47,7 @@ export interface WatchParts {
   source?(sink: EventSink<WatchEvent>): Promise<void>;
 }
 
-/** Runs a watch with this plan until it ends. */
+/** Runs a watch according to this plan, until the watch ends. */
 export async function runWatch(
   context: Context,
   plan: WatchPlan,
@@ -104,7 +104,7 @@ async function openWatch(
   };
 }
 
-/** Loads all bicycles from a mirror at the start, if there is a current one. */
+/** If there is a current mirror, loads all bicycles from it at the start. */
 async function remember(
   context: Context,
   plan: WatchPlan,

@@ -31,7 +31,7 @@ import { filterEvents, type StreamPosition } from './filter.js';
 /** The settings that all connections of a stream share. */
 export interface ConnectionContext {
   network: Network;
-  /** Contains the hint for a refused token. */
+  /** The source of the token. Its hint is added to the error when the service refuses the token. */
   tokens: Pick<Tokens, 'refusalHint'>;
   clock: Clock;
   /** Secrets that errors must not quote. */
@@ -43,8 +43,8 @@ export interface ConnectionContext {
    */
   idleMs: number;
   /**
-   * Returns a promise while the consumer has not handled enough events. No more data is read from
-   * the socket until the promise settles.
+   * Returns a promise while too many events wait for the consumer. No more data is read from the
+   * socket until this promise settles.
    */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
@@ -56,14 +56,15 @@ export interface ConnectionOptions extends ConnectionContext {
   headers: Headers;
   /** The id of the last received event, or '' when there is none. */
   lastEventId: string;
-  /** Ends the connection when aborted. The signal's reason becomes the error. */
+  /** Ends the connection when aborted. The signal's reason is then reported as the error. */
   signal: AbortSignal;
   /** The name of the request in errors: `the service refused SUBJECT`. */
   subject: string;
   /** Called when the service answers with 200 and an event stream. */
   onOpen(headers: Headers): void;
   /**
-   * Called for every chunk, even one without events: comments also show that the stream is alive.
+   * Called for every chunk, even for a chunk without events. Comments in the stream also show that
+   * the stream is alive.
    */
   onReceived(received: Received): void;
 }
@@ -74,8 +75,8 @@ export interface ConnectionOptions extends ConnectionContext {
 export interface Received extends StreamPosition {
   messages: readonly string[];
   /**
-   * The sizes of the events that were skipped because they exceed the limit. The service sent these
-   * events before `messages`.
+   * The sizes of the events that exceeded the limit and were skipped. The service sent these events
+   * before the events in `messages`.
    */
   tooBigBytes: readonly number[];
 }
@@ -100,8 +101,8 @@ class RefusedError extends Error {
 }
 
 /**
- * Larger events are skipped and reported, because a huge event must not delay the others. A
- * bicycle's data has a size of a few kilobytes.
+ * An event that is larger than this is skipped and reported, because a huge event must not delay
+ * the others. The data of a bicycle takes only a few kilobytes.
  */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
@@ -123,8 +124,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     if (signal.aborted) return resolve(endingOf(signal.reason, options));
     let answer: OpenAnswer | undefined;
     /**
-     * The error that this file's `fetch` threw. It is kept because the library's `error` event
-     * contains only its message.
+     * The error that this file's `fetch` threw. It is kept here, because the library's `error`
+     * event contains only the message of the error.
      */
     let failure: unknown;
     const messages: string[] = [];
@@ -164,8 +165,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
-        // The library accepts only this exact content type. `openStream` has already checked the
-        // response's own type.
+        // The library accepts only this exact content type, so it is set here. `openStream` has
+        // already checked the content type that the service sent.
         const head = {
           status: 200,
           url: url.href,
@@ -183,8 +184,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 }
 
 /**
- * Yields the data lines of complete events. Reads further bytes only after the library has
- * processed the previous bytes and the consumer has room (back-pressure).
+ * Yields the data lines of complete events. Reads further bytes only when the library has processed
+ * the previous bytes and the consumer can accept more events (back-pressure).
  */
 async function* readEvents(
   body: Readable,
@@ -214,7 +215,7 @@ async function* readEvents(
 
 /**
  * Returns a timer that calls `onLimit` when no data arrives for `limitMs`. The timer is stopped
- * while the consumer is busy, because nothing is read then.
+ * while the consumer is busy, because fleet reads no data during this time.
  */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
@@ -245,8 +246,8 @@ async function openStream(
   for (let hop = 0; ; hop++) {
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
-    // There is no timeout here. The caller limits the time until the headers arrive, and the body
-    // of a stream may take any amount of time.
+    // There is no timeout here. The caller limits the time until the headers arrive. The body of a
+    // stream may take any amount of time.
     const answer = await openExchange(network.dispatcherTo(url), {
       method: 'GET',
       url,

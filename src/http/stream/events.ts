@@ -81,26 +81,27 @@ export interface Lost extends Happened {
 }
 
 /**
- * A period without events that has ended. It is reported before the first message after it. An
- * event that could not be read is also reported as a gap, with `durationMs` 0.
+ * A period without events that is now over. It is reported before the first message after the gap.
+ * An event that could not be read is also reported as a gap, with `durationMs` 0.
  */
 export interface Gap extends Happened {
   readonly type: 'gap';
   readonly cause: Cause;
   readonly message: string;
   /**
-   * When the gap began, by the system clock. It is the end of the gap minus its duration, so that
-   * it is never after the end, even when the clock was set back.
+   * When the gap began, by the system clock. It is computed as the end of the gap minus its
+   * duration. The beginning is therefore never after the end, even when the clock was set back.
    */
   readonly fromWallMs: number;
   readonly durationMs: number;
   /**
-   * Whether the service resent the missing events, because it continued after the last received id.
+   * Whether the service continued after the last received id, and therefore resent the missing
+   * events.
    */
   readonly replayed: boolean;
   /**
-   * The number of events that are definitely lost: too large, not parsable, or cut off and not
-   * resent.
+   * The number of events that are definitely lost: they were too large, could not be parsed, or
+   * were cut off and not resent.
    */
   readonly droppedEvents: number;
   /** The beginning of an event that could not be parsed, for `--verbose`. */
@@ -132,7 +133,7 @@ export interface Resync extends Happened {
   readonly sinceWallMs: number | undefined;
 }
 
-/** The last event of a topic. Fleet does not reconnect to the topic. */
+/** The last event of a topic. Fleet does not reconnect to the topic after this event. */
 export interface Closed extends Happened {
   readonly type: 'closed';
   readonly error: FleetError;

@@ -1,14 +1,14 @@
 // Filters the bytes between the socket and EventSource.
 //
-// Each line is parsed once, by the filter or by EventSource. EventSource parses `data` lines, which
-// the filter passes on unchanged once their event is complete. The filter parses `id` and `retry`
-// lines, because EventSource does not report `retry`, nor the id of an event without data. It drops
-// all other lines: event names are not used, and EventSource would create an error for each unknown
-// field. It also drops unfinished events and events above the size limit.
+// Each line is parsed once, by the filter or by EventSource. EventSource parses `data` lines. The
+// filter passes them on unchanged when their event is complete. The filter parses `id` and `retry`
+// lines. EventSource reports neither `retry` nor the id of an event without data. The filter drops
+// all other lines. Event names are not used, and EventSource would create an error for each unknown
+// field. The filter also drops unfinished events and events above the size limit.
 //
-// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The work per byte does not
-// depend on the size of the chunks. Text is decoded as latin1, so its length equals its number of
-// bytes.
+// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The processing time per byte
+// is the same for small and large chunks. Text is decoded as latin1, so its length equals its
+// number of bytes.
 
 /** The position in a stream, and other stream information that is not part of an event's data. */
 export interface StreamPosition {
@@ -18,11 +18,16 @@ export interface StreamPosition {
   firstId: string | undefined;
   /** The value of the last `retry:` line in milliseconds. */
   retryMs: number | undefined;
-  /** The number of bytes received for an unfinished event, without comments and `retry:` lines. */
+  /**
+   * The number of bytes that were received for an unfinished event. Comments and `retry:` lines are
+   * not counted.
+   */
   partialBytes: number;
 }
 
-/** A larger `retry:` is reduced to this value. */
+/**
+ * The maximum value that is accepted from a `retry:` line. A larger value is reduced to this one.
+ */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** HTML standard: "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
@@ -53,14 +58,14 @@ export function filterEvents(
   let isComment = false;
 
   /**
-   * Called at the end of an event. Returns its data lines and the empty line after them, or '' for
-   * an event without data.
+   * Called at the end of an event. Returns the event's data lines and the empty line that ends the
+   * event. Returns '' for an event without data.
    */
   const endEvent = (): string => {
     const { dataLines, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
-    // The id of a skipped event is kept. Otherwise the service would resend the same event after
-    // each reconnect.
+    // The id of a skipped event is stored like any other id. Otherwise the service would resend
+    // this event after each reconnect.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
     event = newEvent();
@@ -137,7 +142,9 @@ function newEvent() {
   return { dataLines: '', bytes: 0, id: undefined as string | undefined };
 }
 
-/** Whether a line has this field name. A colon or the end of the line must follow the name. */
+/**
+ * Whether a line has this field name. After the name, there must be a colon or the end of the line.
+ */
 function isField(line: string, name: string): boolean {
   if (!line.startsWith(name)) return false;
   const end = line[name.length];
@@ -153,11 +160,14 @@ function fieldValue(line: string, name: string): string {
 
 /**
  * Returns a decoder that replaces all line endings with LF. "Lines are separated by CRLF, LF or
- * CR." A CR is replaced immediately, because waiting for a possible LF would delay the event.
+ * CR." A CR is replaced immediately. Waiting for an LF that may follow would delay the event.
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
-  /** The possible beginning of a byte order mark. It is kept until the next chunk arrives. */
+  /**
+   * The possible beginning of a byte order mark. It consists of the first bytes of the stream, and
+   * is kept until the next chunk arrives.
+   */
   let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {

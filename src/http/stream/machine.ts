@@ -1,7 +1,7 @@
 // A state machine that decides when to connect to a topic again. It does no I/O.
 //
-// The loop in ../stream.ts opens one connection after another, reports their results to the
-// machine, and asks when to open the next one.
+// The loop in ../stream.ts opens one connection after another. It reports the result of each
+// connection to the state machine, and asks the state machine when to open the next connection.
 
 import { FleetError } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
@@ -12,7 +12,8 @@ import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
 /**
- * The next connection attempt: when it begins, and the last event id that it sends ('' for none).
+ * The next connection attempt: the time when it begins, and the last event id to send. The id is ''
+ * when there is no last event.
  */
 export interface NextTry {
   readonly inMs: number;
@@ -34,13 +35,13 @@ interface Outage {
 const STEADY_MS = 5_000;
 /**
  * After connections with at least this total duration, 401, 403 and 404 are retried for
- * REFUSED_AGAIN_MS. A deployment or a token renewal can cause them.
+ * REFUSED_AGAIN_MS. A deployment or a token renewal can cause these statuses.
  */
 const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
 /**
- * Assumed: a service resends missed events within this time. Later repeats are recognised by their
- * content.
+ * Assumed: a service resends missed events within this time. If an event is repeated after this
+ * time, fleet recognises the repeat by its content.
  */
 const REPLAY_CHANCE_MS = 1_000;
 
@@ -64,13 +65,13 @@ export class TopicMachine {
    */
   #position = { lastEventId: '', retryMs: 0, partialBytes: 0 };
   /**
-   * The current gap. It begins when a connection is lost. It is reported once it is known whether
-   * the service resent the missed events.
+   * The current gap. A gap begins when a connection is lost. It is reported as soon as fleet knows
+   * whether the service resent the missed events.
    */
   #outage: Outage | undefined;
   /**
-   * The start of the period for which changes may be missing. The next resync must find these
-   * changes.
+   * The start of the time range in which changes may have been missed. The next resync must find
+   * these changes.
    */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
@@ -93,8 +94,8 @@ export class TopicMachine {
   // Methods for an open connection
 
   /**
-   * Records that a connection was opened. `as` is the subscribed topic if it differs from the
-   * requested one.
+   * Records that a connection was opened. `as` is the topic that was actually subscribed, if it is
+   * not the requested topic.
    */
   opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;
@@ -142,7 +143,9 @@ export class TopicMachine {
     this.#emit({ type: 'gap', ...span, cause, message, replayed, droppedEvents });
   }
 
-  /** Schedules a resync. Waits a moment, so that the service can resend missed events first. */
+  /**
+   * Schedules a resync after a short wait. During the wait, the service can resend missed events.
+   */
   #wantResync(since: Happened) {
     this.#resyncSince ??= since;
     this.#cancelResync();
@@ -165,8 +168,8 @@ export class TopicMachine {
    * when the topic is closed permanently.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // The service may answer an old event id with a 4xx. A retry without the id shows whether the
-    // id is the cause.
+    // The service may return a 4xx status because the event id is too old. fleet retries without
+    // the id to find out whether the id is the cause.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -213,10 +216,10 @@ export class TopicMachine {
     return { cause, error };
   }
 
-  /** Whether no later attempt can succeed. */
+  /** Whether all later attempts would fail too. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // When fleet starts, a missing token file indicates a wrong setting. Later, the file may be
-    // missing for a moment while another process writes it.
+    // When fleet starts, a missing token file means that a setting is wrong. Later, the file may be
+    // missing for a moment because another process is replacing it.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
@@ -247,15 +250,16 @@ function elapsedMs(from: Happened, to: Happened): number {
 const NUMBERED_ID_CHARACTERS = 100;
 
 /**
- * Whether the id `first` directly follows the id `last`: it ends with the next number. No event is
- * missing between these ids. Other ids prove nothing (section 6.1: "not shown").
+ * Whether the id `first` directly follows the id `last`: the ids differ only in the number at their
+ * end, which is larger by one. If so, no event is missing between these ids. Any other pair of ids
+ * proves nothing (section 6.1: "not shown").
  */
 function isNextId(last: string, first: string): boolean {
   const [, prefix, number] = /^(.*?)(\d+)$/.exec(last.slice(0, NUMBERED_ID_CHARACTERS)) ?? [];
   return number !== undefined && first === `${prefix}${BigInt(number) + 1n}`;
 }
 
-/** Whether the connection ended with a 4xx that retries usually do not fix. */
+/** Whether the connection ended with a 4xx status that a retry usually does not fix. */
 function isRefusal({ cause, answer }: ConnectionEnd): boolean {
   const status = answer?.status ?? 0;
   return cause === 'status' && status >= 400 && status < 500 && status !== 408 && status !== 429;

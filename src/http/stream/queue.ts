@@ -29,8 +29,8 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       if (isFilled()) onFilled?.();
     },
     /**
-     * Resolves when the queue has room or is closed. Sockets are not read until then. Returns
-     * undefined when the queue has room now.
+     * Resolves when the queue has room or is closed. Until then, no data is read from the sockets.
+     * Returns undefined when the queue already has room.
      */
     room(): Promise<void> | undefined {
       if (weight < limitCharacters || isClosed) return undefined;

@@ -16,8 +16,8 @@ export function cellText(value: unknown): string {
 
 /**
  * Puts an apostrophe before text that a spreadsheet would evaluate as a formula, as `--excel` does.
- * Text that already starts with this apostrophe gets a second one, so that an import can
- * distinguish them.
+ * Text that already starts with an apostrophe gets a second apostrophe. An import can then
+ * recognise which apostrophe was added.
  */
 export function guardFormula(text: string): string {
   return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -25,8 +25,8 @@ export function guardFormula(text: string): string {
 
 /**
  * Whether a cell of an exported file (csv, tsv or xlsx, with or without `--excel`) contains the
- * same value as the service. Numbers with a decimal point are compared as numbers. CR is ignored in
- * line endings, because spreadsheets change them.
+ * same value as the service. Numbers with a decimal point are compared as numbers. Spreadsheets
+ * change line endings, so the CR of a line ending is ignored.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';

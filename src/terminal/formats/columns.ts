@@ -10,8 +10,8 @@ import { MISSING, readPath, textOf } from '../values.js';
 import type { RendererTools, Shape } from './renderer.js';
 
 /**
- * Assumed: fields with these names contain times. The interface documents only the fields
- * `created`, `modified` and `latest_gps_timestamp`.
+ * Assumed: fields with these names contain times. Only `created`, `modified` and
+ * `latest_gps_timestamp` are documented in the interface.
  */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
@@ -48,8 +48,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
 
 /**
  * Chooses the columns when the first values arrive: the columns that the user typed, otherwise
- * `own`. Throws immediately for a column that cannot exist, and at the first values for a column
- * that they do not have (exit 2).
+ * `own`. Throws (exit 2) immediately for a column that cannot exist. For a column that the first
+ * values do not have, throws when these values arrive.
  */
 function findColumns<T>(
   shape: Shape<T>,
@@ -79,9 +79,10 @@ export function firstSegment(path: string): string {
 }
 
 /**
- * Returns the columns of `--columns`. Looks up each word in this order: a documented field, or a
- * path that begins with one; a table header, ignoring case; a field name, ignoring case; and a
- * field that only the service knows. On a narrow terminal the last columns are dropped first.
+ * Returns the columns of `--columns`. First looks for a documented field, or a path that begins
+ * with a documented field. Then looks for a table header, and then for a field name, both ignoring
+ * case. Any other word can be a field that only the service knows. On a narrow terminal the last
+ * columns are dropped first.
  */
 function pickColumns<T>(
   words: readonly string[],
@@ -180,7 +181,7 @@ interface FileCells<T> {
 /**
  * Returns the columns of a file and a function that reads the cells of a row. The columns are
  * chosen when the first values arrive. Missing values are null. The columns of `further` come after
- * the fields, and are omitted with `--columns`.
+ * the columns of the fields. With `--columns`, they are omitted.
  */
 export function openFileCells<T>(
   shape: Shape<T>,

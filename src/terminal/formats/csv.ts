@@ -9,12 +9,12 @@ import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Writes a header with the names of the fields, then one record for each resource, with every
- * documented field or the fields of `--columns`. Null and missing values are empty, objects are
- * compact JSON, numbers are unchanged, and times are ISO 8601. In a file or a pipe, line breaks and
- * tabs are kept inside a quoted cell (RFC 4180); on a terminal they are replaced. Records end in
- * LF, because `cut`, `awk` and `sort` do not accept CR. Without `--excel`, text such as `=1+1` is
- * unchanged.
+ * Writes a header with the names of the fields, and then one record for each resource. A record has
+ * every documented field, or the fields of `--columns`. Null and missing values are empty, objects
+ * are compact JSON, numbers are unchanged, and times are ISO 8601. In a file or a pipe, line breaks
+ * and tabs are kept inside a quoted cell (RFC 4180). On a terminal, line breaks and tabs are
+ * replaced. Records end in LF, because `cut`, `awk` and `sort` do not accept CR. Without `--excel`,
+ * text such as `=1+1` is unchanged.
  */
 export function openCsv<T>(
   shape: Shape<T>,

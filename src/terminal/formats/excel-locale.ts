@@ -1,5 +1,5 @@
-// Determines how Excel reads csv in the user's locale: the separator of values and the decimal sign
-// of numbers.
+// Determines how Excel reads CSV files in the user's locale: which separator stands between values,
+// and which decimal sign numbers have.
 
 export interface ExcelLocale {
   separator: string;

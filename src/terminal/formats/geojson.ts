@@ -6,9 +6,9 @@ import { escapeJson } from '../clean.js';
 import { countNoun, type Renderer, type Shape } from './renderer.js';
 
 /**
- * Writes a FeatureCollection with one feature on each line: longitude before latitude (RFC 7946,
- * 3.1.1), all other fields as properties, and the uuid as id (3.2). Items without a position are
- * skipped and counted. Throws (exit 2) for a resource that never has a position.
+ * Writes a FeatureCollection with one feature on each line. The longitude comes before the latitude
+ * (RFC 7946, 3.1.1), the uuid is the id (3.2), and all other fields are properties. Items without a
+ * position are skipped and counted. Throws (exit 2) for a resource that never has a position.
  */
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   const { position, geometry } = shape;

@@ -1,5 +1,5 @@
-// JSON as an array or object, and JSON lines. The service's JSON is copied without being parsed and
-// rewritten.
+// Writes JSON, either as an array or object or as JSON lines. The service's JSON is copied without
+// being parsed and rewritten.
 
 import { indent, squeeze } from '../../json/text.js';
 import { escapeJson } from '../clean.js';
@@ -7,7 +7,7 @@ import type { ListedItem, Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
  * Writes an array for a list of any length, or an object for a single result. In a pipe or file,
- * each item is unchanged on one line. On a terminal, the JSON is indented.
+ * each item is one line, with the service's text unchanged. On a terminal, the JSON is indented.
  */
 export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools): Renderer<T> {
   const isList = shape.single !== true;
@@ -27,7 +27,10 @@ export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools)
   };
 }
 
-/** Writes one object per line, unchanged except for line breaks between tokens. */
+/**
+ * Writes one object per line. The JSON text is unchanged, except that line breaks between tokens
+ * are removed.
+ */
 export function openJsonLines<T>(): Renderer<T> {
   return {
     rows(rows) {

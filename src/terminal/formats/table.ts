@@ -1,9 +1,10 @@
 // The table of a list. It is drawn page by page, with the widths of the first page, and is never
 // wider than the terminal.
 //
-// Right-to-left text keeps its place because cells are padded by their width. A terminal that
-// reorders text may swap right-to-left text with a number in the next column. Invisible marks could
-// prevent this, but users would copy them from the screen, so they are not used.
+// Cells are padded according to the width of their text, so right-to-left text stays in its column.
+// A terminal that reorders text may swap right-to-left text with a number in the next column.
+// Invisible marks could prevent this. They are not used, because users would copy them from the
+// screen with the text.
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf, wrap } from '../cells.js';
@@ -21,8 +22,8 @@ import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Opens a table. For people, the table fits the terminal. Programs get the same columns without
- * truncated cells.
+ * Opens a table. For people, cells are truncated so that the table fits the terminal. For programs,
+ * the table has the same columns, but no cell is truncated.
  */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, now, isWhole = false, hasHeader = true } = tools;

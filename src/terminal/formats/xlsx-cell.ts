@@ -32,8 +32,8 @@ const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
 /**
- * Longer strings are never converted to numbers, because every double with all its digits is
- * shorter.
+ * Longer strings are never converted to numbers. Every double is shorter than this, even when all
+ * its digits are written.
  */
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
@@ -83,7 +83,7 @@ export function xlsxCellText(value: unknown, field: string, timezone: string): s
     case 'empty':
       return null;
     case 'number':
-      // Turns -0 into 0, because Excel has no minus zero.
+      // Turns -0 into 0, because Excel does not have a negative zero.
       return String(cell.value + 0);
     case 'boolean':
       return String(cell.value);
@@ -129,7 +129,10 @@ function isSpreadsheetNumber(written: string): boolean {
   return shortest === written || normalizeDecimal(shortest) === normalizeDecimal(written);
 }
 
-/** Writes equal decimal numbers in the same way: `100.0`, `1e2` and `100` become `+1e3`. */
+/**
+ * Writes equal decimal numbers in the same way: `100.0`, `1e2` and `100` become `+1e3`, which means
+ * 0.1 × 10³.
+ */
 function normalizeDecimal(decimal: string): string {
   const [mantissa = '', exponent = '0'] = decimal.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '+';

@@ -18,8 +18,8 @@ export interface SheetChart {
   readonly categoryColumn: number;
   readonly series: readonly { readonly name: string; readonly column: number }[];
   /**
-   * Hatched bars for times without data. The chart itself stores their values, because no column of
-   * the sheet contains them.
+   * Hatched bars for times without data. No column of the sheet contains the values of these bars,
+   * so the chart itself stores them.
    */
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }
@@ -46,7 +46,10 @@ export function drawingXml({ columnCount }: ChartPlace): string {
   ].join('');
 }
 
-/** Returns the chart. Its bars refer to the cells, so that the chart reflects changes to them. */
+/**
+ * Returns the chart. The bars refer to cells of the sheet. When the user changes these cells, the
+ * chart changes too.
+ */
 export function chartXml(chart: SheetChart, place: ChartPlace): string {
   const name = `'${place.sheetName.replaceAll("'", "''")}'`;
   const rangeOf = (column: number) => {

@@ -19,14 +19,14 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 /** The compression method of zip entries. */
 const DEFLATED = 8;
 
-/** The day with the serial number 0 in Excel, for dates from March 1900 on. */
+/** The day that Excel's serial number 0 stands for. It is correct for dates from March 1900 on. */
 const DAY_ZERO_MS = Date.UTC(1899, 11, 30);
 const TEXT_FORMAT = 49;
 const TIME_FORMAT = 164;
 const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
 const LONGEST_SHEET_NAME = 31;
 
-/** The index of each style in `cellXfs`, whose styles are listed below. */
+/** The index of each style in `cellXfs`. The list below contains the styles in this order. */
 const STYLE = { header: 1, time: 2, text: 3, lines: 4, link: 5 } as const;
 const CELL_STYLES = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
@@ -48,8 +48,8 @@ export interface SheetLayout {
 }
 
 /**
- * The compressed XML of rows. It is kept until the end, because the column widths must precede the
- * rows in the file, but are known only after the last row.
+ * The compressed XML of rows. The column widths must precede the rows in the file, but are known
+ * only after the last row. The rows are therefore kept until then.
  */
 export type PackedRows = Uint8Array;
 
@@ -94,8 +94,8 @@ export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise
 }
 
 /**
- * Adds an entry that zlib compresses. zlib is several times as fast as fflate, which matters for
- * the sheet.
+ * Adds an entry that zlib compresses. zlib is several times as fast as fflate. The difference
+ * matters for the sheet, because a sheet can be large.
  */
 async function addPacked(zip: Zip, filename: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const entry: ZipInputFile = { filename, size: 0, crc: 0, compression: DEFLATED };
@@ -199,7 +199,7 @@ function linkXml(reference: string, { url, text }: XlsxCell & { kind: 'link' }):
   return `<c r="${reference}" s="${STYLE.link}" t="str"><f>${escapeMarkup(formula)}</f><v>${escapeMarkup(text)}</v></c>`;
 }
 
-/** Returns a string in the form used inside a formula. */
+/** Returns a string in the form that it must have inside a formula. */
 function formulaText(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
@@ -210,9 +210,10 @@ function textXml(reference: string, text: string, style: number): string {
 }
 
 /**
- * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring). Therefore an underscore that begins
- * such a sequence is escaped too. XML readers turn a carriage return into a line feed, so it is
- * written as `_x000D_`. Its first underscore can be the end of another such sequence.
+ * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring). An underscore that begins such a
+ * sequence in the text is therefore escaped. XML readers turn a carriage return into a line feed,
+ * so it is written as `_x000D_`. The first underscore of `_x000D_` can become the last character of
+ * another such sequence.
  */
 function escapeCell(text: string): string {
   const escaped = text.replace(/_(?=x[0-9a-f]{4}[_\r])/gi, '_x005F_');

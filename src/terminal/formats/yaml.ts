@@ -12,8 +12,8 @@ import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /**
- * Returns the escape sequence for a character in a double-quoted YAML string. Unlike JSON, YAML has
- * a single escape sequence for a character above U+FFFF (YAML 1.2, 5.7).
+ * Returns the escape sequence for a character in a double-quoted YAML string. For a character above
+ * U+FFFF, YAML has a single escape sequence, whereas JSON needs two (YAML 1.2, 5.7).
  */
 function yamlEscape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -21,14 +21,15 @@ function yamlEscape(character: string): string {
 }
 
 /**
- * The number of rows that are converted at once. It is small, because the library needs thirty
- * times the memory of a row.
+ * The number of rows that are converted at once. It is small because the library needs thirty times
+ * as much memory as the rows themselves.
  */
 const ROWS_AT_ONCE = 20;
 
 /**
  * Writes values as the service sent them: numbers keep their digits, and hidden characters are
- * escaped. Words that YAML 1.1 reads differently, such as `no` or a time, are quoted.
+ * escaped. A string is quoted when YAML 1.1 would not read it as a string. Examples are `no` and a
+ * time.
  */
 export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
   const { stringify } = await import('yaml');
@@ -38,8 +39,8 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     stringify(isList ? values : values[0], {
       version: '1.2',
       compat: 'yaml-1.1',
-      // Strings are not wrapped, and equal objects are not written as aliases, so that each item
-      // can be read on its own.
+      // Long strings are not split into several lines, and repeated objects are not written as
+      // aliases. Each item can therefore be read separately.
       lineWidth: 0,
       aliasDuplicateObjects: false,
       customTags: (tags) => [
@@ -116,7 +117,10 @@ export async function readYamlWithLines(text: string): Promise<LinedValue> {
   return read(document.contents, 0);
 }
 
-/** Collections that are nested more deeply are refused, as in JSON (promise 6). */
+/**
+ * The maximum nesting of collections. More deeply nested collections are refused, as in JSON
+ * (promise 6).
+ */
 const DEPTH_LIMIT = 500;
 
 /**

@@ -12,12 +12,12 @@ import { openThread, type Reply } from './thread.js';
 
 export interface JqOptions {
   /**
-   * Whether a person reads the output. Objects are then indented, and strings are cleaned except
-   * for line breaks and tabs.
+   * Whether a person reads the output. Objects are then indented, and control characters other than
+   * line breaks and tabs are removed from strings.
    */
   terminal: boolean;
   paintKey?: (name: string) => string;
-  /** Receives the lines of `debug` and `stderr` before they are cleaned. */
+  /** Receives the lines of `debug` and `stderr` before control characters are removed. */
   say?: (line: string) => void;
   /** Aborted when the program should end. A run in progress is stopped half a second later. */
   signal?: AbortSignal;
@@ -25,8 +25,8 @@ export interface JqOptions {
 }
 
 /**
- * The output limit for one item. A batch initially has a lower limit. If the output exceeds the
- * lower limit, the batch's items are run individually.
+ * The output limit for one item. A batch of items has a lower limit. If its output exceeds the
+ * lower limit, jq runs for each item of the batch individually.
  */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
@@ -47,8 +47,8 @@ const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
 const SEES_INPUTS = /\b(?:input|halt)/;
 
 /**
- * The prefix of jq's error messages. The prefix is removed, because its path is not a file of the
- * user.
+ * The prefix of jq's error messages. The prefix contains a path that is not a file of the user, so
+ * it is removed.
  */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 

@@ -1,22 +1,22 @@
-// Formats the results of jq. This file does not load jq.
+// Formats the results of jq. jq itself is not loaded by this file.
 
 import type { FleetError } from '../../errors.js';
 
 /** The result of one item. */
 export interface JqResult {
   /**
-   * The results, one per line. Strings are printed without quotes. When there is an error, these
-   * are the results before it.
+   * The results, one per line. Strings are printed without quotes. When there is an error, the text
+   * contains the results before the error.
    */
   text: string;
-  /** jq's message as a usage error. Its hint shows the beginning of the item. */
+  /** jq's error message as a usage error. The hint of the error shows the beginning of the item. */
   error: FleetError | undefined;
 }
 
 /**
- * Runs the program on JSON values. Each run gets a single value, so jq's `input` does not find
- * another value. jq is stopped half a second after the signal is aborted, and the run rejects with
- * the signal's reason.
+ * Runs the program on JSON values. Each run of the program gets a single value, so jq's `input`
+ * finds no further value. When the signal is aborted, jq is stopped half a second later, and `run`
+ * rejects with the signal's reason.
  */
 export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
@@ -24,15 +24,15 @@ export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<
 export interface Jq {
   /**
    * Returns a result for each item, in order. Overlapping runs end in the order in which they
-   * began. An item that fails does not affect the others. One call with many items is faster than
-   * many calls, because jq starts once for each batch (about a millisecond). Rejects only with the
-   * signal's reason.
+   * began. An item that fails does not affect the other items. One call with many items is faster
+   * than many calls, because jq is started once for each call. A start takes about a millisecond.
+   * Rejects only with the signal's reason.
    */
   readonly run: JqRun;
   /**
    * Works like `run` on the items of an array, but does not keep the whole array in memory. A
-   * program that begins with `.[] |` needs only one item at a time. Undefined when the program
-   * needs the whole array.
+   * program that begins with `.[] |` needs only one item at a time. This function is undefined when
+   * the program needs the whole array.
    */
   readonly runItems: JqRun | undefined;
   /** Stops jq. The promise of a run in progress is then never settled. */

@@ -1,4 +1,5 @@
-// The thread that runs jq. It handles one run at a time, and is terminated when a run does not end.
+// The thread that runs jq. The thread handles one run at a time. If a run does not end, the thread
+// is terminated.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -40,7 +41,8 @@ export function openThread(clock: Clock) {
     const stopped = worker;
     worker = undefined;
     // Bun cannot terminate a worker while WebAssembly runs in a loop, so the program would wait for
-    // the worker before it exits. With `unref`, the worker ends together with the program.
+    // the worker before it exits. With `unref`, the program exits without waiting, which also ends
+    // the worker.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }
@@ -76,8 +78,8 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // If the signal stopped the previous run, rejects waiting runs with the same signal
-      // immediately. Stopping each of them would take half a second.
+      // If the signal stopped the previous run, waiting runs with the same signal are rejected
+      // immediately. Stopping each of these runs would take half a second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });

@@ -15,8 +15,8 @@ export type Coast = readonly Float64Array[];
 export const LEAST_METRES_A_COLUMN = 3_000;
 
 /**
- * A latitude in hundredths of a degree. Land south of it is Antarctica, which surrounds the pole
- * and is cut off at the edge of the map.
+ * A latitude in hundredths of a degree. Land south of this latitude is Antarctica. Antarctica
+ * surrounds the pole, so the edge of the map cuts it off.
  */
 const SOUTHERN_LAND = -6_000;
 
@@ -31,8 +31,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // Land that crosses the edge of the world map continues beyond the edge. Without this, a line
-      // would cross the whole map.
+      // Land that crosses the edge of the world map continues with coordinates beyond the edge.
+      // With coordinates inside the map, a line would cross the whole map.
       const x = worldX(longitude / 100);
       const step = x - (points[index - 2] ?? x);
       points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
@@ -43,8 +43,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
 }
 
 /**
- * Whether a line is an edge of the map and not a coast. Such lines are the eastern and western
- * edge, and the south of Antarctica.
+ * Whether a line is an edge of the map and not a coast. Such lines are the eastern edge, the
+ * western edge, and the southern end of Antarctica.
  */
 function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   const isEdge = (x: number) => x === 0 || x === 1;
@@ -67,7 +67,7 @@ export function forCoast(
         toDots(view, extent, { x: x2, y: y2 }),
       ];
       const [right, down] = [to[0] - left, to[1] - top];
-      // Skips a segment that begins at one edge of the world and ends at the other.
+      // Skips a line that connects one edge of the world with the opposite edge.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {

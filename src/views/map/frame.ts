@@ -19,9 +19,9 @@ export interface TerminalInput extends MapInput {
   readonly lines?: readonly MapLine[];
   /** The part of the world that is visible. Default: everything. */
   readonly view?: View | undefined;
-  /** The selected dot or cluster, which is marked. */
+  /** The dot or cluster that the user selected. The drawing marks it. */
   readonly selected?: BicyclePoint | undefined;
-  /** The text of the last line, if there is one. */
+  /** The text that the last line shows, if any. */
   readonly footer?: readonly Piece[];
 }
 
@@ -32,7 +32,7 @@ export interface DrawnMap {
   readonly extent: Extent;
 }
 
-/** A Braille cell has two by four dots, so that the dots are square. */
+/** A Braille cell contains two by four dots. With this proportion, the dots are square. */
 export const BRAILLE = { across: 2, down: 4 };
 /** The characters for lines and marks in a drawing, and the ASCII characters that replace them. */
 export const SIGNS = {

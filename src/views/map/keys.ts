@@ -1,4 +1,4 @@
-// The keys of the `--live` map: move, zoom, select, open. Does no I/O.
+// Handles the keys of the `--live` map, which move the view, zoom, select and open. Does no I/O.
 
 import {
   boundView,
@@ -11,7 +11,7 @@ import {
 import type { Key } from '../../terminal/keys.js';
 
 export interface MapState {
-  /** The visible area of the map; undefined when all of it is visible. */
+  /** The visible area of the map; undefined when the whole map is visible. */
   readonly view: View | undefined;
   /** The selected bicycle, or a bicycle of the selected cluster. */
   readonly chosen: string | undefined;
@@ -30,8 +30,8 @@ export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;
   /**
-   * Returns the clusters, largest first, or the single bicycles when there are no clusters. They
-   * are computed only when a key needs them.
+   * Returns the clusters, largest first. When there are no clusters, returns the single bicycles.
+   * This is a function because the result is computed only when a key needs it.
    */
   targets(): readonly MapTarget[];
   /** Returns the dot or cluster of a bicycle. */
@@ -40,10 +40,15 @@ export interface MapSeen {
 
 export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 
-/** An arrow key moves the view by this share of its size. The key `+` zooms by the second value. */
+/**
+ * How far a key changes the view. An arrow key moves the view by the first value, a share of the
+ * view's size. The key `+` zooms by the second value.
+ */
 const STEP = 0.25;
 const ZOOM = 2;
-/** Enter zooms into a cluster only when this spreads its bicycles by at least this factor. */
+/**
+ * Enter zooms into a cluster only when the zoom moves its bicycles apart by at least this factor.
+ */
 const LEAST_SPREAD = 1.3;
 
 const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([

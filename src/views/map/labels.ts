@@ -46,8 +46,8 @@ export function drawNames(frame: Frame): void {
 }
 
 /**
- * Draws the names of the largest towns, each on the row of the town, or on the row below or above.
- * Marks, clusters and other labels have priority over names.
+ * Draws the names of the largest towns. Each name is on the row of its town, or on the row below or
+ * above. Marks, clusters and other labels have priority over the names.
  */
 export function drawTowns(frame: Frame): void {
   const { input, view, extent, canvas } = frame;

@@ -2,8 +2,8 @@
 //
 // The grid is divided into bins. When every bicycle in a bin has a free dot near its position, the
 // bin is drawn as dots. Otherwise the bin is drawn as a cluster. All dots of a cell have the same
-// state, because a cell has only one colour. Its label stays inside the bin, so that labels never
-// overlap dots or each other.
+// state, because a cell has only one colour. The label of a cluster stays inside its bin, so that
+// labels never overlap dots or each other.
 
 import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
@@ -23,7 +23,7 @@ export interface Grid {
   readonly reachDots: number;
   /**
    * The minimum size, in cells, of the bins that group nearby bicycles. A bin is one column wider
-   * than the widest label.
+   * than the widest label, so that labels do not touch.
    */
   readonly bin: { readonly columns: number; readonly rows: number };
   /** Returns the size of a cluster's label in cells. */
@@ -39,12 +39,12 @@ interface Block {
 }
 
 /**
- * Bicycles that are drawn as one number, which is their count. The fields of Block contain the
- * position and the size of this number.
+ * A group of bicycles that is drawn as a single number, the count of its bicycles. The fields of
+ * Block contain the position and the size of this number.
  */
 export interface Cluster extends Block {
   readonly count: number;
-  /** The number of bicycles in each state. The position in the array is the index of the state. */
+  /** The number of bicycles in each state. The array index is the index of the state. */
   readonly byState: readonly number[];
   readonly members: readonly BicyclePoint[];
 }
@@ -66,8 +66,8 @@ export interface Layout {
 }
 
 /**
- * The limits for merging a cell into a cluster: it has more than four bicycles, and more than this
- * factor times the number of its dots.
+ * The limits above which a cell is merged into a cluster. The cell must have more than four
+ * bicycles, and more bicycles than this factor times the number of its dots.
  */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
@@ -197,8 +197,9 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // Adds the distance to a fixed bicycle, measured the shorter way around the world. The mean
-    // distance gives the middle. The mean longitude would be wrong across the antimeridian.
+    // Adds the distance to a fixed bicycle, measured the shorter way around the world. The mean of
+    // these distances gives the middle of the cluster. The mean of the longitudes would be wrong if
+    // the cluster crosses the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }

@@ -38,8 +38,8 @@ const LONGEST_STATE_COLUMNS = 16;
 const MOST_NAMES = 3;
 
 /**
- * Arranges the states and their counts in rows of a given width. States that do not fit are
- * combined into one number. `roomOf` returns the width of an entry with its margin.
+ * Arranges the states and their counts in rows of a given width. The counts of states that do not
+ * fit are added up to one number. `roomOf` returns the width of an entry including its margin.
  */
 export function flowStates(
   counts: MapInput['counts'],
@@ -76,8 +76,8 @@ export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unpla
 }
 
 /**
- * Returns the maximum number of lines for states: at least half of all lines, plus the lines that
- * bicycles without a position do not need.
+ * Returns the maximum number of lines for states. This is at least half of all lines. It also
+ * includes the lines that the bicycles without a position do not need.
  */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
@@ -122,8 +122,8 @@ export function legendLines(
 
 function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
   const lines: Piece[][] = [];
-  // Each entry needs four columns besides its words: a mark and a space before them, and two spaces
-  // after them.
+  // Besides its text, each entry needs four columns: two for its mark and a space before the text,
+  // and two for the spaces after the text.
   const entries = flowStates(counts, {
     width: look.width + 2,
     rows,
@@ -162,7 +162,8 @@ export function firstNames(bicycles: readonly Bicycle[]): string {
 }
 
 /**
- * Describes the selection: `90: 53 available, 14 rented`, or the name and the state of a bicycle.
+ * Describes the selection. For several bicycles, returns the counts, such as `90: 53 available, 14
+ * rented`. For a single bicycle, returns its name and state.
  */
 export function chosenPieces(
   layout: Layout,

@@ -1,5 +1,5 @@
-// Packs a fleet for the page. For each bicycle, the page gets the data that the map draws and,
-// separately, all its fields as the service sent them.
+// Packs a fleet for the page. For each bicycle, the page gets the data for the map. Separately, the
+// page gets all fields of the bicycle as the service sent them.
 
 import { constants, deflateRawSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
@@ -74,12 +74,15 @@ export interface PackedFleet {
   details: Details;
 }
 
-/** The number of bicycles that are compressed together. Until then, their fields stay in memory. */
+/**
+ * The number of bicycles that are compressed together. Until there are that many, the fields of the
+ * bicycles stay in memory.
+ */
 const PACKED_TOGETHER = 1000;
 
 /**
- * Packs bicycles as they arrive, so that the originals do not stay in memory. The packed data is
- * ten times smaller.
+ * Packs bicycles as they arrive, so that the unpacked bicycles do not stay in memory. The packed
+ * data is ten times smaller.
  */
 export function openPacker() {
   const rows: string[] = [];
@@ -145,8 +148,7 @@ function openColumn(nulls: number): PackedColumn {
   function add(texts: readonly (string | null)[]): void {
     if (texts.length === 0) return;
     const json = JSON.stringify(texts).slice(1, -1);
-    // Compressed parts can be joined when each one ends with a sync flush (RFC 1951, section
-    // 3.2.3).
+    // Compressed parts can be joined if each part ends with a sync flush (RFC 1951, section 3.2.3).
     chunks.push(
       deflateRawSync((isEmpty ? '[' : ',') + json, { finishFlush: constants.Z_SYNC_FLUSH }),
     );

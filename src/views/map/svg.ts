@@ -105,12 +105,18 @@ function gridOf({ width, height }: Extent): Grid {
   };
 }
 
-/** Returns the radius of a cluster's circle in pixels, with room for its number. */
+/**
+ * Returns the radius of a cluster's circle in pixels. The circle is large enough for the number
+ * inside it.
+ */
 function radiusOf(count: number): number {
   return 12 + 3.2 * String(count).length;
 }
 
-/** Formats a coordinate to a tenth of a pixel. The result is the same on every machine. */
+/**
+ * Formats a coordinate to a tenth of a pixel. The rounding makes the result the same on every
+ * machine.
+ */
 function at(value: number): string {
   return String(Math.round(value * 10) / 10 + 0);
 }
@@ -131,13 +137,14 @@ function hasCoast(view: View): boolean {
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  // In an SVG path, all points after the first one are connected by lines.
+  // In an SVG path, line commands are implicit: all points after the first one are connected by
+  // lines.
   const path = coast
     .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
     .join('');
   const uses = copies
-    // Land that crosses the antimeridian extends into the next copy of the world, so this copy must
-    // be drawn too.
+    // A shape of land that crosses the antimeridian extends beyond the edge of its copy of the
+    // world. The neighbouring copy must therefore be drawn too.
     .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
     .map((left) => `<use href="#land" x="${at(left)}" y="${at(top)}"/>`);
   return [
@@ -146,7 +153,7 @@ function land(coast: Coast, view: View, map: Extent): string[] {
   ];
 }
 
-/** Draws a bicycle at its place, or in the middle of its cell. */
+/** Draws a bicycle at its position, or in the middle of the grid cell that contains it. */
 function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Extent): string {
   const [left, top] = toDots(view, map, place);
   const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
@@ -165,7 +172,7 @@ function shape(state: string): string {
   return `<path transform="translate(-8 -8)" d="${OUTLINES[pageLookOf(state)]}" ${look}/>`;
 }
 
-/** Draws a cluster as its count inside a ring with the colours of its states. */
+/** Draws a cluster: its count, inside a ring with the colours of its states. */
 function badge(
   { column, row, columns, rows, count, byState }: Cluster,
   { states }: SvgInput,

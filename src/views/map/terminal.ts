@@ -33,14 +33,14 @@ const BRAILLE_BITS = [
 const BRAILLE_START = 0x2800;
 
 /**
- * The maximum distance between a bicycle's position and its mark: two columns when Braille dots are
- * drawn, and two cells when other characters are drawn.
+ * The maximum distance at which a mark may be drawn from the bicycle's position. It is two columns
+ * for Braille dots, and two cells for other characters.
  */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /**
- * If there is less than one bicycle in this many cells, each bicycle is drawn as a whole character,
- * because a single Braille dot is hard to see.
+ * When the map has more than this many cells for each bicycle, each bicycle is drawn as a whole
+ * character. A single Braille dot would be hard to see there.
  */
 const CELLS_A_SIGN = 8;
 
@@ -150,8 +150,8 @@ function layOutFor(
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
-  // On a map with a coast, a cell is kilometres wide. A mark may then be moved by only one cell,
-  // because a larger move would put it in the wrong place.
+  // On a map with a coast, a cell is kilometres wide. A mark must not be more than one cell away
+  // from its bicycle, or it would show a wrong place.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
@@ -176,7 +176,7 @@ function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const columns = ticks.meridians.map(({ at }) => Math.floor(at / BRAILLE.across));
   for (const column of look.hasColor ? columns : [])
     for (let row = 0; row < canvas.height; row++) put(canvas, column, row, signs.vertical, ink);
-  // The parallels end at the edges of the world map when the drawing is wider than the map.
+  // When the drawing is wider than the world map, the parallels end at the edges of the map.
   const half = Math.min(extent.width, view.worldDots) / 2;
   const left = Math.floor((extent.width / 2 - half) / BRAILLE.across);
   const right = Math.ceil((extent.width / 2 + half) / BRAILLE.across);
