@@ -363,8 +363,9 @@ describe.concurrent('output that no process reads', () => {
       await isLeftOut;
       await endsWith(130, child, 'SIGINT');
       expect(stderr.length).toBeLessThan(1_000_000);
+      // On a busy machine, the last line may not be delivered before the program ends.
       const lines = stderr
-        .trim()
+        .slice(0, stderr.lastIndexOf('\n'))
         .split('\n')
         .map((line) => JSON.parse(line));
       const gaps = lines.filter(({ event }) => event === 'gap').length;

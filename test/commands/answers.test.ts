@@ -144,6 +144,6 @@ test.each([
   if (code === 0) return;
   expect(run.stderr).toContain('whether "Ada" was created is unknown');
   expect(run.stderr).toContain(
-    'hint: check whether it exists before you create it again: fleet bicycles list',
+    'hint: before you create the bicycle again, check whether it exists',
   );
 });

@@ -326,7 +326,7 @@ test.each([
   ['uuid;num', '1.000', 'num "1.000" is ambiguous', 'write 1000 or 1,0000'],
   ['uuid,num', '"1,234.5"', 'num must be a number', 'without thousands separators'],
   ['uuid,num', 'TRUE', 'num must be a number, not "TRUE"', ''],
-  ['uuid,num', '5 kg', 'num must be a number', 'without thousands separators and units'],
+  ['uuid,num', '5 kg', 'num must be a number', 'without thousands separators or a unit'],
   ['uuid,num', '007', 'num must be a number', ''],
   [
     'uuid,num',

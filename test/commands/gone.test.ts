@@ -203,7 +203,7 @@ test('`watch --bicycle --until` ends with 5 when its bicycle is deleted', async 
     const got = await watchUntil(sandbox, args, /never/, { onStderr: cut, clock });
     expect([got.code, got.stderr]).toEqual([
       5,
-      expect.stringContaining(`the bicycle ${uuid} is gone`),
+      expect.stringContaining(`the bicycle ${uuid} is no longer in the list`),
     ]);
     expect(got.stdout).toMatch(/gone, was /);
   });

@@ -66,6 +66,6 @@ test('merges the histories of the service and the mirror by time', async () => {
   );
   expect([alone.code, alone.stderr]).toEqual([
     0,
-    expect.stringContaining('only from the mirror: cannot reach'),
+    expect.stringContaining('only the history in the mirror is shown: cannot reach'),
   ]);
 });

@@ -388,7 +388,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ['', /is empty/],
     [`select "WriteFile"('/tmp/x', 'y')`, /"WriteFile" is refused/],
     ...(kind === 'postgres'
-      ? [['select from bicycles', /has no rows to show/] as [string, RegExp]]
+      ? [['select from bicycles', /returned no rows/] as [string, RegExp]]
       : []),
   ])('`mirror query` rejects %j with exit code 2', async (sql, message) => {
     const run = await runFleet(asSuperuser(['mirror', 'query', sql]), { env });

@@ -31,7 +31,7 @@ test.each(useEngines())(
       expect([code, stderr]).toEqual([
         3,
         expect.stringMatching(
-          /has schema 2, and this version of fleet upgrades only schema 3 .*\nhint: make a new one/,
+          /has schema 2, and this version of fleet upgrades only schema 3 .*\nhint: to start a new mirror/,
         ),
       ]);
     }

@@ -145,7 +145,7 @@ const REFUSALS: Refusal[] = [
   [
     'bicycles act rent',
     'no bicycle given for "rent"',
-    'pass a UUID before the transition: fleet bicycles act UUID rent", or pass - to read UUIDs from stdin',
+    'pass a UUID before the transition, as in "fleet bicycles act UUID rent", or pass - to read UUIDs from stdin',
   ],
   [
     'bicycles act UUID',

@@ -169,7 +169,10 @@ test('-v hides the password in a field or parameter named `pass`', async () => {
 
 test('errors do not repeat a secret typed instead of a variable name', async () => {
   const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
-  expect([code, stderr]).toEqual([3, expect.stringContaining('pass the name of a variable')]);
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining('pass the name of an environment variable'),
+  ]);
   expect(stderr).not.toContain(PASSWORD);
 });
 

@@ -52,7 +52,7 @@ describe('TERM=dumb', () => {
     expect(stderr).toContain(
       '--live redraws the whole terminal, which this terminal does not support (TERM=dumb)',
     );
-    expect(stderr).toContain('remove it to print lines');
+    expect(stderr).toContain('remove --live to print lines');
   });
 
   test('lists contain no escape sequences when TERM is dumb', async () => {
