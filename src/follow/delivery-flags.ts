@@ -54,7 +54,7 @@ export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): voi
     throw usageError('--template works only with --post', 'add --post URL');
   if (template === 'ntfy' && post !== undefined && /^\/*$/.test(post.pathname))
     throw usageError(
-      'the address of --post has no topic',
+      'the --post URL has no topic',
       `add the ntfy topic: --post ${post.origin}/TOPIC`,
     );
   if (template === 'ntfy' && post !== undefined && !isDecodable(post.pathname))

@@ -247,7 +247,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /** Reads each bicycle of --bicycle at its own URL. */
+  /** Reads each bicycle that was selected with --bicycle at its own URL. */
   *#readNames(pass: Pass): CatchUpSteps<void> {
     const { bicycles = [], organizations } = this.options;
     for (const uuid of bicycles) {

@@ -130,7 +130,8 @@ export function pauseBefore(repetition: number, random: () => number): number {
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
 /**
- * The first and the longest pause before a stream reconnects, when the service requests no pause.
+ * The first pause and the longest pause before a stream reconnects, when the service requests no
+ * pause.
  */
 const FIRST_RETURN_MS = 500;
 const LONGEST_RETURN_MS = 30_000;

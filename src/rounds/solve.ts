@@ -646,7 +646,7 @@ class Search {
   /** Maps each tour that the current step has changed to its stops before this step. */
   #changed = new Map<number, number[]>();
 
-  /** Returns a copy of a tour that this step may change. */
+  /** Returns a copy of a tour. The current step may change the copy. */
   #editable(tour: number): number[] {
     const stops = this.#tours[tour] as number[];
     if (this.#changed.has(tour)) return stops;

@@ -240,8 +240,8 @@ function openStatus() {
       };
     },
     /**
-     * Wraps `write` of an output on the same terminal, so that the status line is removed before
-     * each write.
+     * Wraps the `write` method of an output stream on the same terminal, so that the status line is
+     * removed before each write.
      */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
       return (text) => {

@@ -123,7 +123,7 @@ test('does not send an edit when the bicycle already has the given model', async
   expect(sent).toEqual([]);
 });
 
-test('reports an edited link as done even when the service changes its host', async () => {
+test('an edit of a link is done although the service changed the host of the link', async () => {
   const { env } = await openBicycles({
     fields: { lock: null },
     store: (value) => (String(value).endsWith('/locks/7/') ? 'http://proxy/v2/locks/7/' : value),

@@ -64,7 +64,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   ]);
 });
 
-test('runs a failing token command again after the service refuses a token', async () => {
+test('after a refused token, runs the token command again until it succeeds', async () => {
   const tries = join(folder, 'refused.tries');
   const script = join(folder, 'refused');
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;

@@ -75,7 +75,7 @@ async function watch(
 }
 
 describe('`watch --json`', () => {
-  test('writes unchanged messages to stdout and its own JSON events to stderr', async () => {
+  test('writes the original messages to stdout and its own JSON events to stderr', async () => {
     const data = [
       '{"topic": "t",',
       '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),

@@ -81,7 +81,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(leases.filter((other) => other === undefined)).toHaveLength(1);
   });
 
-  test('a refused writer does not add its organization to the mirror', async () => {
+  test('adds no organization when another writer holds one of the leases', async () => {
     const database = await openedDatabase(await newText());
     await prepare(database, baseUrl);
     await takeLease(database, newWriter());

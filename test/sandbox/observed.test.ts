@@ -242,7 +242,7 @@ test('rejects duplicate names and names over 128 characters', async () => {
   expect((await create('Twin')).body).toMatchObject({ detail: [{ code: 'unique' }] });
 });
 
-test('requires a version in the Accept header and a final slash for POST', async () => {
+test('requires a version in the Accept header and a trailing slash for POST', async () => {
   expect((await ask(sandbox(), '/bicycles/', { headers: { Accept: '*/*' } })).status).toBe(406);
   const uuid = bicycleIn(sandbox(), 'available');
   const moved = await ask(sandbox(), `/bicycles/${uuid}/actions`, { body: { type: 'rent' } });

@@ -29,7 +29,7 @@ AGE         TYPE                       STATE      BICYCLE       MESSAGE
 `);
   });
 
-  it('the alert table has every column in a pipe', async () => {
+  it('the alert table contains every column when piped', async () => {
     expect(await draw({})).toBe(`
 CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     ID
 2026-03-01T11:55:00Z  lock.bat.low                        new        Berlin 0001                           The battery of the lock is low (12 %)                                       a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4

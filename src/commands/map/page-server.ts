@@ -76,7 +76,7 @@ export async function openPageServer(options: PageServerOptions) {
       });
     if (path === 'events') {
       // After a reconnect, the browser sends the number of the last received update in a header.
-      // The number in the URL is older then, so the header is used.
+      // The number in the URL is outdated at that point, so the header is used.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );

@@ -15,8 +15,8 @@ export function drivenMetres(from: Spot, to: Spot): number {
 }
 
 /**
- * The number of table rows between two checks whether the signal was aborted. Computing these rows
- * takes a few milliseconds.
+ * The number of table rows that are computed between two checks of the abort signal. Computing
+ * these rows takes a few milliseconds.
  */
 const ROWS_A_SLICE = 100;
 

@@ -47,7 +47,8 @@ export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 const STEP = 0.25;
 const ZOOM = 2;
 /**
- * Enter zooms into a cluster only when the zoom moves its bicycles apart by at least this factor.
+ * Pressing Enter on a cluster zooms in only when this moves its bicycles apart by at least this
+ * factor.
  */
 const LEAST_SPREAD = 1.3;
 
