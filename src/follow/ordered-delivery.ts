@@ -2,7 +2,7 @@
 // slows down the live stream. With `--max-events` or `--until`, the caller waits only briefly. It
 // must notice the end of the command even when the reader does not read.
 
-import { type Clock, sleep } from '../system/clock.js';
+import type { Clock } from '../system/clock.js';
 import { whatStopped } from './ending.js';
 
 /** The maximum time that the caller waits while the reader of stdout does not read. */
@@ -56,9 +56,12 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
 
   /** Waits until the deliveries are done, but at most for STALL_MS. */
   async function waitShortly(): Promise<void> {
-    const done = new AbortController();
-    await Promise.race([last, sleep(clock, STALL_MS, done.signal).catch(() => {})]);
-    done.abort();
+    let cancel = () => {};
+    const stalled = new Promise<void>((resolve) => {
+      cancel = clock.after(STALL_MS, resolve);
+    });
+    await Promise.race([last, stalled]);
+    cancel();
   }
 
   function throwFailure(): void {
