@@ -199,9 +199,9 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
 const DETAIL_LENGTH_CHARACTERS = 2000;
 
 /**
- * Whether the service refused a change because another user saved the bicycle at the same time. A
- * retry of such a change can succeed. Assumed: the status is 409, and the message or code mentions
- * concurrency.
+ * Whether the service refused a change because another user saved the bicycle at the same time.
+ * Such a change was not carried out, and a retry can succeed. Assumed: the status is 409, and the
+ * message or code mentions concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   return (

@@ -34,8 +34,8 @@ const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 
 
 /**
  * Asks for confirmation when the change needs it, and names the first targets. If the change is
- * hard to undo, the user must type the number of targets. For a single target, the user must type
- * the name of the change. Throws a FleetError of kind `usage` when the user declines or there is no
+ * hard to undo, the user must type the number of targets, or the name of the change when there is
+ * only one target. Throws a FleetError of kind `usage` when the user declines or there is no
  * terminal, and of kind `interrupted` on Ctrl-C.
  */
 export async function askBefore(

@@ -41,9 +41,8 @@ const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
  */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * A continuing outage is reported again when the pause between attempts has grown enough. This is
- * the minimum factor compared with the pause in the last report. Reports are at least a minute
- * apart.
+ * A continuing outage is reported again when the pause between attempts is at least LONGER_PAUSE
+ * times as long as at the last report. Reports are at least REPORT_PAUSE_MS apart.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;

@@ -146,7 +146,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    * pages, only the list counts are requested.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // No gap is known here, so the read was requested because of a message that could not be read.
+    // If no gap is known yet, the read was requested because of a message that could not be read.
     // All earlier messages arrived, so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };

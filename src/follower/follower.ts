@@ -40,8 +40,8 @@ const CHECK_PAGES = 20;
 
 /**
  * The pause before the list is read a second time after a gap. The second read is needed because a
- * list can lag. As long as each read shows more changes, the list is read again after twice the
- * pause. A lag that is longer than the pause cannot be detected.
+ * list can lag. As long as each read shows more changes, the list is read again after a pause that
+ * is twice as long as the previous one. A lag that is longer than the pause cannot be detected.
  */
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
@@ -266,8 +266,8 @@ export class Follower {
   }
 
   /**
-   * Reports bicycles that arrived with a lower version but a newer time than before. Prints at most
-   * one report every CHECK_MS.
+   * Reports bicycles that arrived with a lower version but a newer time than before. Emits at most
+   * one notice every CHECK_MS.
    */
   #reportLoweredVersions(now: Moment) {
     if (this.known.loweredVersions === 0) return;

@@ -72,7 +72,7 @@ export const BEFORE_ALL = -1;
 /** The result of comparing a list item with the known data. */
 export interface Comparison {
   readonly change: Change | undefined;
-  /** Whether the bicycle was unknown before, so that it may have changed. */
+  /** Whether the bicycle was unknown before and may have changed. */
   readonly isUnknown: boolean;
   /** True when it is unclear whether the bicycle changed. */
   readonly isUncertain: boolean;
@@ -481,8 +481,8 @@ export class KnownFleet {
 
   /**
    * Whether a list shows a lower version long after the last change, although its `modified` is not
-   * older. This happens when the service was restored from a backup. If the restored state is from
-   * the same second as the change, the times are equal.
+   * older. This happens when the service was restored from a backup, and the restored state is from
+   * the same second as the change. The times are then equal.
    */
   #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(item);
@@ -518,8 +518,8 @@ export class KnownFleet {
 
   /**
    * Whether a bicycle that was deleted is in the list again. Soon after the deletion, a list that
-   * lags can still contain the bicycle. During this time, only data that is newer than the deletion
-   * shows that the bicycle is back.
+   * lags can still contain the bicycle. During this time, only an item that is newer than the known
+   * data shows that the bicycle is back.
    */
   #isBackInList(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const goneForMs = this.time.at(now.monotonicMs) - (entry.goneMs ?? 0);

@@ -31,8 +31,8 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /**
- * Matches an address with the URL of a server after `sqlite:`. Such an address is invalid. Errors
- * must not quote it, because the URL may contain a password.
+ * Matches the text after `sqlite:` when it is the address of a server, which is invalid. Errors
+ * must not quote it, because it may contain a password.
  */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';

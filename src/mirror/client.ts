@@ -126,8 +126,8 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // SQLite ignores case only for ASCII letters. If the search text contains other letters, this
-    // condition selects all rows, and the caller filters them.
+    // SQLite ignores case only for ASCII letters. If the search text has a character that is not
+    // printable ASCII, this condition selects all rows, and the caller filters them.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     // The subquery reads only an index that contains these fields. This is much faster than reading
@@ -249,7 +249,8 @@ async function* readPages<T>(
       `the mirror has no page ${page} of this list; the total number of items is ${count}`,
     );
   const isOne = ahead === 0;
-  // The query requests one row more than the page needs. If this row exists, there is a next page.
+  // For a whole list with a limit, the query requests one row more than the limit. This row shows
+  // that the list continues.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;

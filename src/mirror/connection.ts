@@ -180,7 +180,7 @@ async function readService(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder, returns a path that does not exist. It is not a relative path, because
+  // Without a home folder, the path is one that does not exist. It is not a relative path, because
   // fleet would then read a file in the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);

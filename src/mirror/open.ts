@@ -74,7 +74,7 @@ function missing(address: MirrorAddress): FleetError {
 /**
  * Opens a mirror for writing, and creates it in an empty database. Throws if the mirror belongs to
  * another service or to a newer version of fleet. Also throws if the database contains other
- * tables. In that case, the database is not changed.
+ * tables. In all these cases, the database is not changed.
  */
 export async function openOwn(
   address: MirrorAddress,

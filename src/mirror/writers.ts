@@ -28,7 +28,7 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
    * database could use the id of a lost batch again. Missing in data from older versions.
    */
   readonly batchId?: string;
-  /** How old the data was when it was written, according to the times in the messages. */
+  /** How far the written data was behind the service, judging by the times in the messages. */
   readonly behindMs: number;
   /**
    * False when lists hide some bicycles from the writer's token. Missing in data from older
