@@ -207,7 +207,7 @@ function redirectFailure(
     new URL(location, url).pathname === `${url.pathname}/`;
   const where = location === undefined ? '' : ` to ${foreignText(redactAddress(location))}`;
   const outcome = isChange === true ? `; ${UNKNOWN_OUTCOME}` : '';
-  const message = `the service redirects ${subject}${where}, and fleet does not follow redirects${outcome}`;
+  const message = `the service redirects ${subject}${where}, and fleet does not follow this redirect${outcome}`;
   const check =
     isChange === true && shownBy !== undefined ? `check before you retry: ${shownBy}; ` : '';
   const hint = isSlashMissing

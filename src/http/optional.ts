@@ -9,9 +9,8 @@ import { FleetError } from '../errors.js';
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
- * Returns the result, or undefined when the service does not offer the resource. `isUnknown`
- * decides which errors mean "not offered": those for which it returns true. Other errors are
- * thrown.
+ * Returns the result, or undefined when the service does not offer the resource. Other errors are
+ * thrown, and so is an error for which `isUnknown` returns false.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,

@@ -275,7 +275,7 @@ export function pageNumber(query: Query): number | undefined {
 
 /**
  * Whether the link to the next page differs from the previous link only in the page number. If the
- * link contains a cursor instead, later pages cannot be requested by number.
+ * link also contains a cursor, the page number is not enough to request later pages.
  */
 function isNumbered(before: Query, next: Query): boolean {
   return next.every(

@@ -57,11 +57,11 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
  * permanently.
  *
  * A subscription is closed permanently after 204, 401 with a renewed token, 403, 404 or another
- * 4xx. A permanent token failure at the start also closes it. A 4xx is retried in two cases: soon
- * after a connection that lasted a minute, and when the request contained an old event id. Other
- * failures are always retried: the end of the stream, network errors, 408, 429, 5xx, a wrong
- * content type, the idle limit, and a temporary token failure. Each connection asks for the token
- * again.
+ * 4xx. A permanent token failure at the start also closes it. There are two exceptions. Soon after
+ * connections that lasted a minute in total, 401, 403 and 404 are retried. When the request
+ * contained an old event id, a 4xx other than 401 is retried. Other failures are always retried:
+ * the end of the stream, network errors, 408, 429, 5xx, a wrong content type, the idle limit, and a
+ * temporary token failure. Each connection asks for the token again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;

@@ -87,8 +87,8 @@ const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 
 /**
  * Returns the input of a command, or undefined when the arguments and flags do not specify an
- * input. `isDash` is true when the user typed `-` in place of the names of bicycles. Throws a
- * FleetError of kind `usage` for two inputs, and for flags that need an input.
+ * input. `isDash` is true when the user typed `-` in place of bicycles. Throws a FleetError of kind
+ * `usage` for two inputs, and for flags that need an input.
  */
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;

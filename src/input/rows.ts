@@ -28,8 +28,8 @@ export interface RowOptions {
   /** The fields from `--map` by heading. The headings are in lower case. */
   headings?: ReadonlyMap<string, string> | undefined;
   /**
-   * Whether Excel or `--excel` wrote the file. In such a file, an apostrophe at the start of a cell
-   * only prevents a formula. For example, the value of `'-1` is `-1`.
+   * Whether Excel or `--excel` wrote the file. In such a file, an apostrophe before text that looks
+   * like a formula is not part of the value. For example, the value of `'-1` is `-1`.
    */
   isFromExcel?: boolean;
 }
@@ -263,7 +263,10 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
-/** The lines of a JSON array are joined after every batch of this many lines. */
+/**
+ * The lines of a JSON array are joined in batches of this many strings. Each line has two strings:
+ * its text and its line ending.
+ */
 const LINES_AT_ONCE = 4096;
 
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {

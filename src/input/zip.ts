@@ -198,8 +198,8 @@ export async function* unpackEntry(
       yield chunk;
     }
   } catch (error) {
-    // zlib errors have codes such as Z_DATA_ERROR. Errors with other codes come from the code that
-    // reads the chunks, and are rethrown.
+    // zlib errors have codes such as Z_DATA_ERROR. Other errors are rethrown, such as an
+    // UnpackLimitError or an error from the code that reads the chunks.
     if (!isZlibError(error)) throw error;
     throw new ZipError(`${entry.name} is damaged (${error.message})`);
   }

@@ -19,8 +19,8 @@ type Opener = MirrorContext &
 
 /**
  * Opens the profile's mirror; the caller must close it. Returns undefined when `--no-mirror` is
- * set, or when the mirror is missing, unreadable or out of date. Loads the database driver only
- * when there is a mirror file.
+ * set, or when the mirror is missing, unreadable or out of date. Loads no database driver when the
+ * file of a SQLite mirror is missing.
  */
 async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;

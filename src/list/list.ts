@@ -211,7 +211,7 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
     );
     if (twice !== undefined)
       throw usageError(
-        `the query parameter "${twice[0]}" is already set by a flag or the settings`,
+        `the query parameter "${twice[0]}" belongs to a flag or a setting`,
         'remove it from --param',
       );
     return further.length === 0 ? request : { ...request, query: [...query, ...further] };

@@ -48,9 +48,10 @@ export async function requireOrganization(
 
 /**
  * Returns the organizations from the flags, the settings or the token. If these do not name an
- * organization, returns the only organization on the first page of bicycles and prints a notice.
- * The UUIDs are in lower case and distinct. Throws a FleetError of kind `usage` when no
- * organization is found, or when the page contains several.
+ * organization, returns the only organization on the first page of bicycles. Prints a notice when
+ * fleet uses the only organization in the token or on this page. The UUIDs are in lower case and
+ * distinct. Throws a FleetError of kind `usage` when no organization is found, or when the page
+ * contains several.
  */
 export async function requireOrganizations(
   context: Context,

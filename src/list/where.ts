@@ -97,8 +97,8 @@ function refuseSeveral(
 }
 
 /**
- * Throws a usage error for two likely mistakes. The first is a field or word that resembles a
- * documented one. The second is a comparison of a number or time with other text. Accepts other
+ * Throws a usage error for likely mistakes: several values in one condition, a field or word that
+ * resembles a documented one, or a comparison of a number or time with other text. Accepts other
  * unknown fields and words, because the service may support more than the interface documents.
  */
 export function checkCondition(

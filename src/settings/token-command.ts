@@ -16,9 +16,9 @@ const LINE_LIMIT_CHARACTERS = 10_000;
 /** A shell exits with these codes when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /**
- * While the token command runs, this environment variable contains the text of the command. If
- * fleet finds this variable at its start, the token command itself has started fleet. In that case,
- * fleet must not run the command again, because the recursion would not end.
+ * While the token command runs, this environment variable contains the text of the command. If the
+ * variable already contains the command that fleet is about to run, this command has started fleet.
+ * In that case, fleet must not run the command again, because the recursion would not end.
  */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 

@@ -80,7 +80,7 @@ const PAUSE_MS = 60_000;
 
 /**
  * Adds automatic renewal to a token reader. When a renewal fails while the old token is still
- * valid, reports the failure once and tries again a minute later. When the old token has expired,
+ * valid, reports the failure once and tries again a minute later. When there is no valid token,
  * throws the error. The next call then tries again.
  */
 function keepFresh(

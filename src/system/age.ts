@@ -10,8 +10,8 @@ const UNITS_MS = [
 ] as const;
 
 /**
- * A time that differs from now by at most this much is shown as "just now". The clocks of two
- * machines may differ by this much.
+ * A time that differs from now by less than this is shown as "just now". The clocks of two machines
+ * may differ by this much.
  */
 const JUST_NOW_MS = 5_000;
 

@@ -1,5 +1,5 @@
-// An HTTP server for webhooks, metrics and the served page. It limits the size and duration of
-// requests and can be closed at any time.
+// An HTTP server for webhooks, metrics and the served page. It limits the size of request headers
+// and the duration of requests, and can be closed at any time.
 
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

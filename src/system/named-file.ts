@@ -67,10 +67,7 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/**
- * Whether reading or writing the file can block. This is possible with a named pipe or a socket,
- * for example.
- */
+/** Whether the file is a named pipe or a socket. Reading or writing such a file can block. */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }

@@ -53,7 +53,7 @@ const SHORTEST_PASSWORD = 4;
  */
 const MOST_REMEMBERED = 500;
 const REMEMBERED_CHARACTERS = 200;
-/** Such a short token is not hidden in data, because an ordinary word or number may equal it. */
+/** A shorter token is not hidden in data, because an ordinary word or number may equal it. */
 const SHORTEST_IN_DATA = 20;
 /**
  * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and

@@ -118,7 +118,7 @@ function findInLetters(
   return ranges;
 }
 
-/** The characters from this code point on consist of two UTF-16 units. */
+/** Characters above this code point consist of two UTF-16 units. */
 const LAST_SINGLE_UNIT = 0xffff;
 
 /**

@@ -5,8 +5,8 @@
 import { HIDDEN, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
 
 /**
- * Longer words are skipped. They are prose or data, and searching them for secrets would take too
- * long.
+ * At most this many characters are searched at once. Of a longer word, only the beginning is
+ * searched, because such a word is prose or data, and searching all of it would take too long.
  */
 const SEARCHED_CHARACTERS = 10_000;
 /** Shorter values are not hidden, because they may be ordinary words in messages. */

@@ -55,8 +55,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * Compares lists such as tags. Two lists with a different order are equal, because the service may
- * change the order.
+ * Compares lists such as tags. Lists that differ only in their order are `normalised`, because the
+ * service may change the order.
  */
 function compareLists(field: string, sent: unknown[], stored: unknown[]): StoredForm {
   const isIn = (value: unknown, list: unknown[]) =>

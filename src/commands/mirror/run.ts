@@ -29,9 +29,9 @@ import { type MirrorSession, runSession, withMirrorSession } from './session.js'
 import { wholeSeconds } from './status.js';
 
 /**
- * Updates the mirror until the user stops it. Starts again after the database was restored from a
- * backup. With `--standby`, also starts again after another writer took over. Throws the error that
- * ended the run (cli.md, mirror).
+ * Updates the mirror until the user stops it. Starts again after the database was set back to an
+ * earlier state, by a restored backup or a promoted standby. With `--standby`, also starts again
+ * after another writer took over. Throws the error that ended the run (cli.md, mirror).
  */
 export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
   let isSetBack = false;
@@ -94,8 +94,8 @@ const LOOK_MS = 1_000;
  * Takes the lease of the mirror, and finds the position from which to continue.
  *
  * A writer that was killed does not release its lease. When its next heartbeat does not arrive in
- * time, the writer is treated as dead. After the database was restored from a backup, a gap begins
- * at the restored position, and the whole list is read.
+ * time, the writer is treated as dead. After the database was set back to an earlier state, a gap
+ * begins at the position in that state, and the whole list is read.
  *
  * Throws a FleetError of kind `config` when another writer is alive, unless this writer is a
  * standby.
@@ -142,8 +142,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position from which to continue after the database was restored from an older backup.
- * The data after that backup is uncertain, so a gap begins at the time of the backup.
+ * Returns the position from which to continue after the database was set back to an earlier state.
+ * The data after that state is uncertain, so a gap begins at the time of that state.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);

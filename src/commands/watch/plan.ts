@@ -82,8 +82,8 @@ export async function makePlan(
 }
 
 /**
- * Refuses conditions on fields that no bicycle has. To find undocumented fields, reads a page of
- * the list. If the list cannot be read, accepts the conditions.
+ * Refuses conditions on fields that no bicycle has. Reads a page of the list only when a condition
+ * uses an undocumented field. If the list cannot be read, accepts the conditions.
  */
 async function refuseUnknownFields(
   context: Context,

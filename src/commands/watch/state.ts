@@ -428,9 +428,9 @@ export class Watch {
   // The following methods end the watch.
 
   /**
-   * Returns the error for a watch that is stopped from outside. If the watch never connected, it
-   * has failed, even when the --for time is over. After a timeout, the error describes the last
-   * known state.
+   * Returns the error for a watch that is stopped from outside. If the --for time is over and the
+   * watch never connected, the watch has failed. After a timeout, the error describes the last
+   * known state, or says that the watch never connected.
    */
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
