@@ -57,8 +57,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  // Without a chosen profile, the URL's host becomes the profile's name. This name may be invalid,
-  // so it is checked before the user types a password.
+  // The profile may be named after the URL's host, and this name may be invalid. It is checked
+  // before the user types a password.
   checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);

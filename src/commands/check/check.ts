@@ -150,10 +150,7 @@ async function printOnce(
     unknown > 0 && `${violated.length > 0 ? unknown : count(unknown, 'rule')} unknown`,
   ].filter((part) => part !== false);
   throw new FleetError('partial', parts.join(', '), {
-    hint:
-      showsBicycles || isUuid
-        ? undefined
-        : 'add --show to list the bicycles that violate the rules',
+    hint: showsBicycles || isUuid ? undefined : 'add --show to list the bicycles of violated rules',
   });
 }
 

@@ -97,7 +97,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
 
 /**
  * Rents the bicycle as soon as a watch is connected, even if simulated riders of the sandbox have
- * changed the bicycle in the meantime. Returns a function that cancels the rental.
+ * changed the bicycle in the meantime. Returns a function that stops waiting for the watch.
  */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();

@@ -37,7 +37,7 @@ export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): 
 
 /**
  * Reads the age of the feed in a folder. Returns undefined when the folder contains no feed, or
- * when the feed does not contain the time of its last update.
+ * when the feed lacks a valid update time or ttl.
  */
 export async function readAge(
   context: Context,
@@ -63,7 +63,7 @@ export async function readAge(
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
   if (age === undefined)
-    throw new FleetError('partial', `cannot determine the age of a feed in ${folder}`);
+    throw new FleetError('partial', `no feed with a valid age found in ${folder}`);
   const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
   if (isOld(context, age))
     throw new FleetError('partial', line, {

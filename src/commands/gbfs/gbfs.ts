@@ -136,8 +136,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The ttl tells clients when to fetch the feed again. The ttl is never shorter than the time
-    // that a build takes, because fleet cannot publish the next feed sooner.
+    // The ttl tells clients when to fetch the feed again. Without --ttl, it is at least
+    // the time that this build took, because fleet cannot publish the next feed sooner.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;

@@ -20,8 +20,8 @@ export function openVehicleIds(key: string) {
     ofRental: (uuid: string, rental: readonly unknown[]) => idOf('mirror', uuid, ...rental),
     /**
      * Returns an ID that is derived only from the bicycle's fields in the list. Assumed: every
-     * rental changes at least one of these fields. If a bicycle has none of these fields, its ID
-     * changes with every feed.
+     * rental changes at least one of these fields. If a bicycle has neither `modified` nor
+     * `concurrency_version`, its ID changes with every feed.
      */
     ofListed: (uuid: string, { rental_session, modified, concurrency_version: version }: Bicycle) =>
       idOf('list', uuid, rental_session ?? null, modified ?? version ?? once, version ?? null),

@@ -46,8 +46,8 @@ function readRow(line: string): [term: string, meaning: string] {
 }
 
 /**
- * Removes the Markdown markup from text. Puts quotes around commands. Replaces each link with the
- * command that shows the linked guide.
+ * Removes the Markdown markup from text. Puts quotes around commands. After the text of a link to
+ * a guide, adds the command that shows this guide.
  */
 function inlineText(text: string): string {
   return text

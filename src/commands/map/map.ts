@@ -127,7 +127,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     );
   if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
     throw usageError(
-      '--size is too large: on a terminal, it is the number of columns and rows',
+      '--size is too large: for a text map, it is the number of columns and rows',
       'pass -o svg, or a size such as 300,100',
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)

@@ -47,7 +47,7 @@ export interface HistoryInput {
 
 /**
  * The query for all bicycles, with the last state changes before the period and the first change
- * after its start. Its parameters are the period's start, five times, and then the period's end.
+ * from its end on. Its parameters are the period's start, five times, and then the period's end.
  */
 const BEFORE = `FROM changes p WHERE p.bicycle = b.uuid AND p.field = 'state' AND p.at < ?`;
 const NEWEST = 'ORDER BY p.at DESC, p.id DESC LIMIT 1';

@@ -11,7 +11,7 @@ import { askServer, codeFailure, ServerFailure } from './server-request.js';
 export interface RouterInput {
   readonly router: URL;
   readonly spots: readonly Spot[];
-  /** Straight-line distances, used for legs without a travel time from the router. */
+  /** The estimated distances, used for legs without a travel time from the router. */
   readonly metres: Int32Array;
   readonly secondsPerMetre: number;
 }

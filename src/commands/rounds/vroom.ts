@@ -46,9 +46,9 @@ export async function askSolver(
 }
 
 /**
- * Returns the request for VROOM. The costs in the request are distances, so VROOM minimises the
- * same sum as fleet's own search. The durations assume a constant speed, so they are proportional
- * to the distances.
+ * Returns the request for VROOM. VROOM minimises the sum of distances, like fleet's own search.
+ * With durations from a router, the distances are sent as costs. Otherwise the speed is constant,
+ * and the durations are proportional to the distances.
  */
 function requestOf(problem: RoutingProblem): object {
   const { stops, vans, capacity, maxSeconds, stopSeconds, seconds } = problem;
