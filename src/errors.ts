@@ -100,8 +100,9 @@ export class FleetError extends Error {
 }
 
 /**
- * Creates an error for an invalid flag, argument or input file. Such an error is thrown before any
- * request is sent.
+ * Creates an error for an invalid flag, argument or input file. Most of these errors are
+ * thrown before any request is sent. Some, such as for an unknown column, need data from the
+ * service.
  */
 export function usageError(message: string, hint?: string): FleetError {
   return new FleetError('usage', message, { hint });

@@ -171,8 +171,8 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
           'output',
           `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`,
         );
-  // Does not report undelivered output after a signal or a write error, or when the reader closed
-  // the pipe.
+  // After a signal, a write error or a closed pipe is not reported. The exit code is that of the
+  // signal.
   const isOutputGone =
     thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;

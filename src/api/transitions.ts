@@ -2,8 +2,9 @@
 
 /**
  * The transitions of section 3.1 and their meanings. The name of a transition is the value of
- * `type` in the action request. `force_put_in_maintenance` ends a rental. Assumed:
- * `put_in_maintenance`, which was also observed, does not, so it cannot be used instead.
+ * `type` in the action request. Assumed: `put_in_maintenance` is also a transition. It was
+ * observed, but section 3.1 does not list it. It cannot replace `force_put_in_maintenance`, which
+ * ends a rental.
  */
 export const TRANSITION_MEANINGS = {
   declare_available: 'make it visible to renters',

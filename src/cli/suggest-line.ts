@@ -435,8 +435,8 @@ function isAccepted(program: Command, line: readonly string[]): boolean {
 }
 
 /**
- * Returns the words that look like flags, but are not flags of the command or have an invalid
- * value.
+ * Returns the words that look like flags, but are not flags of the command, or have a value
+ * although the flag accepts none.
  */
 function unknownFlags({ command }: FollowedLine, line: readonly string[]): string[] {
   return line.filter((word, index) => {

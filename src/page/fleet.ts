@@ -46,7 +46,7 @@ function add({ all, byUuid }: PageFleet, row: PageRow, changedMs: number): void 
 
 const NUMBER_DIGITS = 12;
 
-/** Computes the data that is drawn in a row. */
+/** Computes from a row of the payload the data for drawing, searching and sorting. */
 function drawnOf({ uuid, name, codes, position }: PageRow, changedMs: number) {
   const [x, y] =
     typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];

@@ -207,7 +207,10 @@ function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
 }
 
-/** Options that make the map jump to its target without an animation. */
+/**
+ * Options for an animation that moves the map straight to its target, without zooming out on the
+ * way.
+ */
 function flightOf(container: HTMLElement) {
   return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }

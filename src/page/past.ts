@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // This is not a failure: a newer request has replaced this request and aborted it.
+      // If a newer request has replaced and aborted this request, this is not a failure.
       if (!signal.aborted) say('the history of the mirror cannot be read');
     }
   };

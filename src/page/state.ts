@@ -15,8 +15,8 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     zones,
     zoneNames: zoneNames(zones),
     /**
-     * The time of the data. It is set when the page was opened from disk, or when the page shows a
-     * moment in the past.
+     * The time of the data. It replaces the current time when the page was opened from disk, or
+     * when the page shows a moment in the past.
      */
     atMs,
     note,

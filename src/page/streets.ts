@@ -45,8 +45,8 @@ function withoutIcon(layer: LayerSpecification): LayerSpecification {
 }
 
 /**
- * Returns the URL of a tile on a served page. On a page opened from disk, returns the URL of the
- * archive.
+ * Returns the URL from which a served page loads its tiles. On a page opened from disk, returns a
+ * URL that reads the tiles from the archive inside the page.
  */
 function ownAddress(url: string): string {
   const text = byId('tiles').textContent ?? '';

@@ -12,8 +12,10 @@
 //    - Or-opt moves up to three consecutive stops to another position in the same tour, possibly
 //      reversed.
 //    - Relocate moves one stop to another tour.
-//    - Exchange swaps two stops of different tours. Costs can be asymmetric (one-way streets), so
-//    the cost of a reversed section is always recalculated.
+//    - Exchange swaps two stops of different tours.
+//
+//    Costs can be asymmetric (one-way streets), so the cost of a reversed section is always
+//    recalculated.
 // 3. Removal and insertion. A local search ends in a local optimum. To leave it, each step removes
 //    strings of neighbouring stops from neighbouring tours, and inserts them and the waiting stops
 //    at their cheapest positions. About one position in a hundred is skipped at random. The result

@@ -73,8 +73,8 @@ export type Fault =
    */
   | { kind: 'throttle'; milliseconds: number }
   /**
-   * For this long, the sandbox may answer a list request with its earlier response to the same
-   * request, like a lagging replica.
+   * For this long, the sandbox may answer a request for the list of bicycles with its earlier
+   * response to the same request, like a lagging replica.
    */
   | { kind: 'lag'; milliseconds: number }
   /**

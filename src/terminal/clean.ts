@@ -31,9 +31,9 @@ const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
 /**
- * Returns the symbol that is shown instead of a hidden character. A control character becomes a
- * control picture, and a lone surrogate becomes U+FFFD. Any other character becomes a code such as
- * `<U+202E>`, as in `less`.
+ * Returns the symbol that is shown instead of a hidden character. A C0 control character or DEL
+ * becomes a control picture, and a lone surrogate becomes U+FFFD. Any other character becomes a
+ * code such as `<U+202E>`, as in `less`.
  */
 function symbolOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;

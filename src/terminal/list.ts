@@ -7,8 +7,8 @@ import { clean } from './clean.js';
 const GAP = '  ';
 
 /**
- * Formats rows of cells as aligned lines, each with a newline. Removes control characters from
- * cells. If a width is given, wraps the last cell to this width.
+ * Formats rows of cells as aligned lines, each with a newline. Replaces control characters in cells
+ * with visible symbols. If a width is given, wraps the last cell to this width.
  */
 export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));

@@ -24,8 +24,8 @@ export interface Showing {
 export interface ProgressOptions {
   /**
    * Returns the text of the line. `width` is the number of available columns. This function is
-   * called each time the line is drawn. Its caller removes control characters from the text and
-   * truncates the text to the width.
+   * called each time the line is drawn. Its caller replaces control characters with visible symbols
+   * and truncates the text to the width.
    */
   draw(width: number): string;
   /**

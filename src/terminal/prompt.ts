@@ -21,8 +21,8 @@ export function canAsk({ io, flags }: Asking): boolean {
 
 export interface Question {
   /**
-   * The question. If it contains text from the service, control characters were removed from the
-   * text.
+   * The question. If it contains text from the service, the control characters in this text must
+   * already be replaced (`clean`).
    */
   message: string;
   /** A flag or command that replaces the answer, for users without a terminal. */
@@ -87,7 +87,7 @@ async function ask(
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
   // When the terminal is closed, stdin may end before SIGHUP arrives.
   const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
-  // fleet does not send SIGQUIT to itself, because SIGQUIT would write a core dump. The core dump
+  // fleet handles SIGQUIT, because without a handler SIGQUIT would write a core dump. The core dump
   // would contain the typed password and the token.
   const quit = () => interrupted.abort(new FleetError('quit', 'quit'));
   const keys = openKeys(stdin, hangUp, isShown);

@@ -171,8 +171,8 @@ interface BoardHeights {
 }
 
 /**
- * The minimum number of rows for the changes, including their heading. With fewer rows, the changes
- * are hidden.
+ * When the list of bicycles grows beyond its usual height, it leaves at least this many rows for
+ * the changes, including their heading.
  */
 const FEWEST_CHANGE_ROWS = 4;
 /**

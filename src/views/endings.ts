@@ -31,7 +31,7 @@ const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /**
  * Returns the reason in the service's words, without the parts that differ between bicycles. The
- * result is empty when the service gave no reason.
+ * result is empty when there is no reason.
  */
 export function endReasonOf({ message }: ChangeResult): string {
   return clean(

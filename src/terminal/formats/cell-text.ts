@@ -16,7 +16,7 @@ export function cellText(value: unknown): string {
 
 /**
  * Puts an apostrophe before text that a spreadsheet would evaluate as a formula, as `--excel` does.
- * Text that already starts with an apostrophe gets a second apostrophe. An import can then
+ * Text that already has such an apostrophe, like `'=1`, gets a second one. An import can then
  * recognise which apostrophe was added.
  */
 export function guardFormula(text: string): string {

@@ -12,12 +12,12 @@ import { openThread, type Reply } from './thread.js';
 
 export interface JqOptions {
   /**
-   * Whether a person reads the output. Objects are then indented, and control characters other than
-   * line breaks and tabs are removed from strings.
+   * Whether a person reads the output. Objects are then indented. In strings, control characters
+   * other than line breaks and tabs are replaced with visible symbols.
    */
   terminal: boolean;
   paintKey?: (name: string) => string;
-  /** Receives the lines of `debug` and `stderr` before control characters are removed. */
+  /** Receives the lines of `debug` and `stderr`, which may still contain control characters. */
   say?: (line: string) => void;
   /** Aborted when the program should end. A run in progress is stopped half a second later. */
   signal?: AbortSignal;

@@ -25,8 +25,8 @@ export interface Jq {
   /**
    * Returns a result for each item, in order. Overlapping runs end in the order in which they
    * began. An item that fails does not affect the other items. One call with many items is faster
-   * than many calls, because jq is started once for each call. A start takes about a millisecond.
-   * Rejects only with the signal's reason.
+   * than many calls, because jq is started once for each batch of items. A start takes about a
+   * millisecond. Rejects only with the signal's reason.
    */
   readonly run: JqRun;
   /**

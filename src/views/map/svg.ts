@@ -122,7 +122,8 @@ function at(value: number): string {
 }
 
 /**
- * Makes text from the service safe for SVG: removes control characters, truncates and escapes it.
+ * Makes text from the service safe for SVG: replaces control characters with visible symbols,
+ * truncates the text and escapes it.
  */
 function text(value: string): string {
   return escapeMarkup(cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS));
@@ -153,7 +154,10 @@ function land(coast: Coast, view: View, map: Extent): string[] {
   ];
 }
 
-/** Draws a bicycle at its position, or in the middle of the grid cell that contains it. */
+/**
+ * Draws a bicycle at its position. If the layout moved the bicycle to another grid cell, draws it
+ * in the middle of that cell.
+ */
 function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Extent): string {
   const [left, top] = toDots(view, map, place);
   const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
