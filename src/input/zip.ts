@@ -23,8 +23,8 @@ const STORED = 0;
 const DEFLATED = 8;
 
 /**
- * The maximum number of entries. Workbooks have an entry for each sheet, picture and drawing, and
- * rarely thousands.
+ * The maximum number of entries. Workbooks have an entry for each sheet, picture and drawing.
+ * Thousands of entries are rare.
  */
 const MOST_ENTRIES = 20_000;
 const CHUNK_BYTES = 64 * 1024;

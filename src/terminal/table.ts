@@ -81,8 +81,8 @@ export interface Laid<T> {
 }
 
 /**
- * Returns the smallest width of a column: its own minimum, or its header and a few letters. The
- * result is never wider than the content.
+ * Returns the minimum width of a column. Some columns define their own minimum. The other columns
+ * need enough width for the header and a few letters. The result is never wider than the content.
  */
 function floorOf<T>({ column, width }: Laid<T>): number {
   return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));

@@ -180,7 +180,7 @@ test.each<[sent: string, stored: string, form: StoredForm]>([
   expect(compareStored(sent, stored)).toBe(form);
 });
 
-test('considers any two names similar when one is missing', () => {
+test('treats a missing name as similar to every name', () => {
   expect(isSimilarName('Ada', null)).toBe(true);
   expect(isSimilarName('Ada', '')).toBe(true);
   expect(isSimilarName('José', 'jose')).toBe(true);

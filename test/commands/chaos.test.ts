@@ -28,7 +28,7 @@ describe.concurrent('commands during network faults, suspensions and clock chang
       engine === undefined ? [] : [[...engine, at + 1] as const],
     ),
   )(
-    'a mirror that is killed records gaps for all missing changes (%s)',
+    'after kill -9, the mirror records a gap for all missing changes (%s)',
     async (_kind, newDatabase, seed) => {
       const { faults, changes, stderr } = await runMirror(
         { seed, durationMs: TWO_MINUTES_MS / 2 },

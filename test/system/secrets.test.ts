@@ -147,7 +147,7 @@ describe('a secret in text from the service or another program', () => {
     },
   );
 
-  it('does not replace the secret "hidden" in the marker [hidden]', () => {
+  it('does not hide the marker [hidden] itself when a secret is "hidden"', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');

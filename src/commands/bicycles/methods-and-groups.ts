@@ -1,4 +1,4 @@
-// Lists of words for the flags of `fleet bicycles`. The lists have a separate file, so that
+// The words that the flags of `fleet bicycles` accept. They are in a separate file, so that
 // `--help` does not load the code of the commands.
 
 /** The description of the bicycle argument, which is the same in all commands. */

@@ -342,7 +342,10 @@ function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boole
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
-/** Reads one page of the newest alerts regularly. Passes the alerts or the error to `onReading`. */
+/**
+ * Reads one page of the newest alerts at regular intervals. Passes the alerts or the error to
+ * `onReading`.
+ */
 function pollAlerts(
   { client, plan, context, session }: LiveOptions,
   onReading: (reading: AlertsReading) => void,
