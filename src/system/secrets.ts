@@ -524,3 +524,10 @@ export function addAddressSecrets({ pathname, search }: URL, secrets: Secrets): 
     if (part.length >= SHORTEST_IN_ADDRESS) secrets.add(part);
   }
 }
+
+/** Hides the long parts of a valid address. */
+export function hideInAddress(address: string): string {
+  const secrets = openSecrets();
+  addAddressSecrets(new URL(address), secrets);
+  return secrets.hide(address);
+}

@@ -2,7 +2,7 @@
 // of names such as `api_key`. If the user typed such a secret, it is hidden on stderr. Requests and
 // results still contain it.
 
-import { HIDDEN, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
+import { HIDDEN, hideInAddress, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
 
 /**
  * At most this many characters are searched at once. Of a longer word, only the beginning is
@@ -98,6 +98,20 @@ export function hideInSetting(text: string): string {
   const searched = text.slice(0, SEARCHED_CHARACTERS);
   const hidden = hideAll(text, chooseSecrets(secretsIn(searched)));
   return hideTyped(searched.split(/\s+/))(hidden);
+}
+
+/** Matches an address in a command line. */
+const ADDRESS = /https?:\/\/[^\s"']+/gi;
+
+/**
+ * Hides the secrets in a stored command line, such as the line of an alias. The user may have stored
+ * the line long ago, so a message must not show the key of a webhook either.
+ */
+export function hideInStoredLine(line: string): string {
+  const hidden = line.replace(ADDRESS, (address) =>
+    URL.canParse(address) ? hideInAddress(address) : address,
+  );
+  return hideInSetting(hidden);
 }
 
 /**

@@ -262,3 +262,45 @@ test('`config list` hides the query string in a default URL', async () => {
   const { stdout } = await runFleet(['config', 'list'], { env });
   expect(stdout).toContain('https://router.example/route?[hidden]');
 });
+
+describe('an alias with secrets in its line', () => {
+  const HOOK = 'https://hooks.example/services/T012/S3-cret-of-the-webhook';
+  const LINE = `api /bicycles/$1/ -H 'X-Api-Key: S3-cret' --post ${HOOK}`;
+  const settings = () => {
+    const folder = newFolder();
+    const path = join(folder, 'config.json');
+    writeFileSync(path, JSON.stringify({ aliases: { ring: LINE } }), { mode: 0o600 });
+    return { FLEET_CONFIG_DIR: folder };
+  };
+  const hidden = `api /bicycles/$1/ -H 'X-Api-Key: [hidden]' --post https://hooks.example/services/T012/[hidden]`;
+
+  test.each([['text'], ['JSON']])(
+    'the error for a missing argument hides them (%s)',
+    async (form) => {
+      const line = form === 'JSON' ? ['--json', 'ring'] : ['ring'];
+      const { code, stderr } = await runFleet(line, { env: settings() });
+      expect(code).toBe(2);
+      expect(stderr).toContain(`the alias expands to: fleet ${hidden}`);
+    },
+  );
+
+  test('`alias set` hides them when it shows the replaced line', async () => {
+    const line = ['alias', 'set', 'ring', 'alerts list'];
+    const { stderr } = await runFleet(line, { env: settings() });
+    expect(stderr).toContain(`now runs: fleet alerts list (before: fleet ${hidden})`);
+  });
+
+  test('the hint of `alias import` hides them', async () => {
+    const file = join(newFolder(), 'aliases.yaml');
+    writeFileSync(file, JSON.stringify({ ring: `fleet ${LINE}` }));
+    const { code, stderr } = await runFleet(['alias', 'import', file], { env: settings() });
+    expect(code).toBe(2);
+    expect(stderr).toContain("did you mean: fleet alias set ring 'api /bicycles/$1/");
+    expect(stderr).not.toContain('S3-cret');
+  });
+
+  test('`alias list` shows the whole line', async () => {
+    const { stdout } = await runFleet(['alias', 'list', '--json'], { env: settings() });
+    expect(JSON.parse(stdout)).toEqual([{ name: 'ring', line: LINE }]);
+  });
+});

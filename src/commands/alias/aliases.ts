@@ -10,6 +10,7 @@ import { printReport } from '../../list/change-report.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveAliases } from '../../settings/store.js';
 import { hideJwts, hideLikelyTokens, looksLikeToken } from '../../system/secrets.js';
+import { hideInStoredLine } from '../../system/typed-secrets.js';
 import { type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
@@ -28,7 +29,7 @@ export async function setAlias(
   await notice(
     before === undefined
       ? `✓ "fleet ${name}" now runs: fleet ${line}`
-      : `✓ "fleet ${name}" now runs: fleet ${line} (before: fleet ${before})`,
+      : `✓ "fleet ${name}" now runs: fleet ${line} (before: fleet ${hideInStoredLine(before)})`,
   );
 }
 
@@ -82,7 +83,11 @@ export async function importAliases(
       checkAlias(program, name, line);
     } catch (thrown) {
       if (!(thrown instanceof FleetError)) throw thrown;
-      throw thrown.with({ message: `line ${at} of ${source}: ${thrown.message}` });
+      const { message, hint } = thrown;
+      throw thrown.with({
+        message: `line ${at} of ${source}: ${message}`,
+        hint: hint && hideInStoredLine(hint),
+      });
     }
   }
   const lines = Object.fromEntries(entries.map(({ name, line }) => [name, line]));

@@ -9,6 +9,7 @@ import { FleetError, usageError } from '../../errors.js';
 import { KEYS } from '../../settings/keys.js';
 import { type LineSettings, loadLineSettings, loadStored } from '../../settings/store.js';
 import { quoteForShell } from '../../system/shell-words.js';
+import { hideInStoredLine } from '../../system/typed-secrets.js';
 
 /**
  * Flags that must not have a default. Such a flag skips a prompt, does more than the typed line
@@ -182,7 +183,7 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
   if (given.length < most)
     throw usageError(
       `the alias "${name}" needs ${most} ${most === 1 ? 'argument' : 'arguments'}, not ${given.length}`,
-      `the alias expands to: fleet ${line}`,
+      `the alias expands to: fleet ${hideInStoredLine(line)}`,
     );
   const hasAll = words.some((word) => word.includes('$@'));
   const fill = (_all: string, name: string) =>

@@ -8,7 +8,7 @@ import { configError, FleetError, messageOf, usageError } from '../../errors.js'
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
-import { addAddressSecrets, openSecrets } from '../../system/secrets.js';
+import { hideInAddress } from '../../system/secrets.js';
 import { hideInSetting } from '../../system/typed-secrets.js';
 import { commandName, findFlag, isNeverDefault, PLACE_FLAGS } from '../alias/expand.js';
 
@@ -115,9 +115,7 @@ export async function defaultRows(env: NodeJS.ProcessEnv) {
 /** Hides the secrets in a default value. The query of a URL often contains a key. */
 function hideInDefault(value: string): string {
   if (!URL.canParse(value)) return hideInSetting(value);
-  const secrets = openSecrets();
-  addAddressSecrets(new URL(value), secrets);
-  return secrets.hide(hideInSetting(value)).replace(/\?.*$/s, '?[hidden]');
+  return hideInSetting(hideInAddress(value)).replace(/\?.*$/s, '?[hidden]');
 }
 
 function findCommand(program: Command, name: string): Command {
