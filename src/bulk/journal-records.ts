@@ -5,6 +5,8 @@ import { createHash } from 'node:crypto';
 import { usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { followHolder, type Holder } from '../system/record-lock.js';
+import { isSecretName } from '../system/secret-names.js';
+import { HIDDEN } from '../system/secrets.js';
 import { DAY_MS } from '../system/time-units.js';
 import type { ChangeResult } from '../views/action.js';
 
@@ -448,10 +450,34 @@ export function checkBinding({ binding: found }: Journal, wanted: Binding, path:
   const other = names.filter((name) => found[name] !== wanted[name]);
   if (other.length === 0) return;
   const parts = other.map(
-    (name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`,
+    (name) => `${name} ${showBound(name, found)}, not ${showBound(name, wanted)}`,
   );
   throw usageError(
     `the journal ${path} belongs to another run: ${parts.join('; ')}`,
     'use a new journal for each run, or repeat the command this one belongs to',
   );
+}
+
+/**
+ * Returns a value of a binding for a message. Hides the values of fields such as `pin`, because an
+ * earlier run, perhaps of another user, wrote them into the journal.
+ */
+function showBound(name: string, { [name]: value = 'none' }: Binding): string {
+  if (name !== 'fields') return value;
+  const fields = readFields(value);
+  const hidden = fields.map(([field, text]) => [field, isSecretName(field) ? HIDDEN : text]);
+  return hidden.some(([, text]) => text === HIDDEN) ? JSON.stringify(hidden) : value;
+}
+
+/** Returns the fields in a binding, or no fields when the text is not a list of fields. */
+function readFields(text: string): (readonly [field: string, value: unknown])[] {
+  try {
+    const fields = parseJson(text);
+    if (!Array.isArray(fields)) return [];
+    return fields.map((field: unknown) =>
+      Array.isArray(field) ? [String(field[0]), field[1]] : ['', field],
+    );
+  } catch {
+    return [];
+  }
 }

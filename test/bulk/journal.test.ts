@@ -418,3 +418,19 @@ describe('a journal shared by several processes', () => {
     expect(outcomes.filter((outcome) => outcome === 'not-sent')).toHaveLength(60 - posts);
   });
 });
+
+test('the error about another run hides the secret fields of both runs', async () => {
+  const path = newJournal();
+  const bindingOf = (pin: string) => ({
+    ...BINDING,
+    fields: JSON.stringify([
+      ['note', 'a "b"'],
+      ['pin', pin],
+    ]),
+  });
+  await (await open(path, bindingOf('4711'))).close();
+  const { fields } = bindingOf('[hidden]');
+  await expect(open(path, bindingOf('0815'))).rejects.toThrow(
+    `belongs to another run: fields ${fields}, not ${fields}`,
+  );
+});
