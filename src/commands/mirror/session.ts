@@ -133,7 +133,13 @@ export async function withMirrorSession(
     atEnd(report.close);
     const { env } = context.io;
     const open = (cut: AbortSignal) => openOwn(address, baseUrl, { signal: cut, env });
-    const keeper = await openKeeper(context.clock, signal, { report, counters }, open);
+    const keeper = await openKeeper(context.clock, signal, { report, counters }, open).catch(
+      (error: unknown) => {
+        // A signal that ended the wait for the database decides the exit code.
+        context.signal.throwIfAborted();
+        throw error;
+      },
+    );
     atEnd(keeper.close);
     await keeper.run((database) => prepare(database, baseUrl));
     const parts = { ...following, context, options, counters, report, keeper };

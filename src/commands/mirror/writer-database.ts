@@ -29,13 +29,13 @@ export async function openKeeper(
   const inTurn = queue();
   const cut = new AbortController();
   const open = () => openDatabase(cut.signal);
-  let database: Database | undefined = await open();
   let cancelHurry = () => {};
   const late = new FleetError('network', 'the database did not answer in time during shutdown');
   const hurry = () => {
     cancelHurry = clock.after(END_MS, () => cut.abort(late));
   };
   over.addEventListener('abort', hurry, { once: true });
+  let database: Database | undefined = await open();
 
   const retry = async <T>(work: Work<T>): Promise<T> => {
     let failedAtMs: number | undefined;
