@@ -490,10 +490,11 @@ export class KnownFleet {
       return false;
     const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
     // The age of the known data by the service's clock. If the service's time is not known yet, the
-    // monotonic clock is used.
+    // monotonic clock is used. The age of data from an earlier process is then unknown, so its age
+    // is counted from the start of this process.
     const ageMs =
       entry.modifiedMs === undefined || !this.time.isTold
-        ? now.monotonicMs - entry.touchedMs
+        ? now.monotonicMs - Math.max(entry.touchedMs, this.time.startedMs)
         : this.time.at(now.monotonicMs) - entry.modifiedMs;
     if (isOlder || ageMs <= LONGEST_LAG_MS) return false;
     this.loweredVersions++;

@@ -31,6 +31,8 @@ export class ServiceTime {
    * is used, which may be wrong by hours.
    */
   isTold = false;
+  /** When this process began to follow the service, on the monotonic clock. */
+  readonly startedMs: number;
   #aheadMs: number;
   /** The service's time when the live stream was last opened. */
   #openedMs: number | undefined;
@@ -41,6 +43,7 @@ export class ServiceTime {
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
   constructor(startedAt: Moment) {
+    this.startedMs = startedAt.monotonicMs;
     this.#aheadMs = startedAt.wallMs - startedAt.monotonicMs;
   }
 

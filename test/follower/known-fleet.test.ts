@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { uuidOfMessage } from '../../src/api/push.js';
-import { KnownFleet } from '../../src/follower/known-fleet.js';
+import { KnownFleet, NO_MARK } from '../../src/follower/known-fleet.js';
 import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/memory-store.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import type { Moment } from '../../src/system/clock.js';
@@ -199,4 +199,21 @@ test('a list restores a deleted bicycle only with newer data or after two minute
   store.removeMissing({ ...pass, pass: 2, started: at(50), serviceMs: START_MS + 50_000 });
   expect(knowledge.get(UUID)).toBeUndefined();
   expect(compare(bicycle(25), 171).change).toMatchObject({ kind: 'caught-up' });
+});
+
+test('after a restart, rejects an older version from a list that lags', () => {
+  const store = new MemoryStore();
+  const knowledge = new KnownFleet(store, new ServiceTime(at(10)));
+  knowledge.learn(bicycle(5, { state: 'rented', concurrency_version: 8 }), at(10));
+  const entry = store.get(UUID);
+  expect(entry).toBeDefined();
+  // Data from an earlier process has no time of arrival.
+  if (entry !== undefined) Object.assign(entry, { touchedMs: Number.NEGATIVE_INFINITY });
+  const old = bicycle(5, { concurrency_version: 7 });
+  expect(knowledge.compare(old, NO_MARK, knowledge.merged, at(12)).change).toBeUndefined();
+  expect(knowledge.get(UUID)).toMatchObject({ state: 'rented' });
+  // A list cannot lag for so long, so the service was restored.
+  expect(knowledge.compare(old, NO_MARK, knowledge.merged, at(200)).change).toMatchObject({
+    fields: ['state'],
+  });
 });
