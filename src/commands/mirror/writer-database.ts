@@ -35,7 +35,14 @@ export async function openKeeper(
     cancelHurry = clock.after(END_MS, () => cut.abort(late));
   };
   over.addEventListener('abort', hurry, { once: true });
-  let database: Database | undefined = await open();
+  const stopListening = () => {
+    over.removeEventListener('abort', hurry);
+    cancelHurry();
+  };
+  let database: Database | undefined = await open().catch((error: unknown) => {
+    stopListening();
+    throw error;
+  });
 
   const retry = async <T>(work: Work<T>): Promise<T> => {
     let failedAtMs: number | undefined;
@@ -79,8 +86,7 @@ export async function openKeeper(
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
-      over.removeEventListener('abort', hurry);
-      cancelHurry();
+      stopListening();
       await database?.close().catch(() => {});
     },
   };
