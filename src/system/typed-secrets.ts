@@ -35,7 +35,7 @@ const FLAG_VALUE = new RegExp(
   'gi',
 );
 /** Matches a login flag, as in `curl -u USER:PASSWORD`. */
-const LOGIN_FLAG = `(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
+const LOGIN_FLAG = '(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)';
 /**
  * Matches the user name in a login. It must contain a letter, because `docker -u 1000:1000` does
  * not contain a password.

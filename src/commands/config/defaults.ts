@@ -91,7 +91,7 @@ function storedKey(
  * The text that `config list` shows instead of a token, or instead of a value that may contain a
  * token.
  */
-export const HIDDEN = '(hidden)';
+export const HIDDEN_VALUE = '(hidden)';
 
 /** The flags whose value is a secret, a command line or a webhook address. */
 const HIDDEN_FLAGS: readonly string[] = ['exec', 'post', 'webhook-secret'];
@@ -105,7 +105,7 @@ export async function defaultRows(env: NodeJS.ProcessEnv) {
   return [...defaults].flatMap(([command, flags]) =>
     Object.entries(flags).map(([flag, value]) => ({
       key: `defaults.${command}.${flag}`,
-      value: HIDDEN_FLAGS.includes(flag) ? HIDDEN : hideInDefault(String(value)),
+      value: HIDDEN_FLAGS.includes(flag) ? HIDDEN_VALUE : hideInDefault(String(value)),
       origin: 'settings',
       from: 'defaults',
     })),

@@ -6,7 +6,7 @@ import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
-import { defaultRows, HIDDEN } from './defaults.js';
+import { defaultRows, HIDDEN_VALUE } from './defaults.js';
 
 export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
@@ -18,7 +18,7 @@ export async function listSettings(context: Context): Promise<void> {
     key,
     // The list does not show the command. People paste this list into bug reports, and fleet does
     // not recognise every password in a command. `config get` prints the command.
-    value: key === 'token_command' && shown !== null ? HIDDEN : shown,
+    value: key === 'token_command' && shown !== null ? HIDDEN_VALUE : shown,
     origin,
     from,
   }));
@@ -26,7 +26,7 @@ export async function listSettings(context: Context): Promise<void> {
   const { level, origin } = place ?? { level: 'default', origin: 'default' };
   const token = {
     key: 'token',
-    value: place === undefined ? null : HIDDEN,
+    value: place === undefined ? null : HIDDEN_VALUE,
     origin: level,
     from: origin,
   };
