@@ -12,7 +12,7 @@ import type { Resource } from './resource.js';
 
 /**
  * Reads one bicycle or alert. Throws the errors of the client. Throws a FleetError of kind
- * `service` for unexpected content, such as a login page or a different bicycle. Without this
+ * `service` for unexpected content, such as a login page, an error with status 200 or a different bicycle. Without this
  * check, fleet could mistake such a response for a deletion.
  */
 export async function readOne<T extends { [field: string]: unknown }>(
@@ -26,6 +26,16 @@ export async function readOne<T extends { [field: string]: unknown }>(
   const value = readJson(answer);
   if (!isObject(value) || isOther(value['uuid'], uuid))
     throw unexpected(answer, `it is not the ${one} that was asked for`);
+  // A proxy or gateway can report errors with the status 200.
+  if (
+    value['uuid'] === undefined &&
+    (Object.hasOwn(value, 'error') || Object.hasOwn(value, 'errors'))
+  )
+    throw unexpected(
+      answer,
+      `it is an error instead of the ${one}`,
+      'try again; if the error remains, report it to the operator of the service',
+    );
   return { json: squeeze(answer.text.trim()), value: value as T };
 }
 

@@ -18,6 +18,16 @@ async function read(answer: Answer): Promise<unknown> {
 test.each<[string, Answer, unknown]>([
   ['a bicycle', (response) => sendJson(response, 200, { uuid: 'u' }), { uuid: 'u' }],
   ['another bicycle', (response) => sendJson(response, 200, { uuid: 'v' }), 'service'],
+  [
+    'errors with status 200',
+    (response) => sendJson(response, 200, { errors: [{ message: 'no upstream' }] }),
+    'service',
+  ],
+  [
+    'a bicycle with a field `errors`',
+    (response) => sendJson(response, 200, { uuid: 'u', errors: [] }),
+    { uuid: 'u', errors: [] },
+  ],
   ['404', (response) => sendJson(response, 404, {}), 'none'],
   ['405, from a service without this URL', (response) => sendJson(response, 405, {}), 'none'],
   ['410', (response) => sendJson(response, 410, {}), 'none'],
