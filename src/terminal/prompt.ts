@@ -6,6 +6,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { FleetError, usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
 import type { Io } from './io.js';
+import { suspendJob } from './job-control.js';
 
 /** The parts of the context that a question needs. */
 export interface Asking {
@@ -239,9 +240,7 @@ function obeyJobControl(
 ): () => void {
   // Windows has no job control. If the mode of stdin cannot be set, stdin is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
-  let isStopping = false;
   const onContinue = () => {
-    isStopping = false;
     // Meanwhile, the shell has changed the terminal mode. libuv does nothing when it should set the
     // same mode again. Raw mode is therefore turned off and on again.
     setRaw(false);
@@ -249,16 +248,8 @@ function obeyJobControl(
     redraw();
   };
   const onStop = () => {
-    isStopping = true;
     setRaw(false);
-    // Stops the whole job, as a terminal in its usual mode does. This also stops a script that runs
-    // fleet.
-    process.kill(0, 'SIGTSTP');
-    // When a job has no parent shell, the kernel does not stop it, because nothing would later send
-    // SIGCONT. In this case, fleet continues by itself.
-    setImmediate(() => {
-      if (isStopping) onContinue();
-    });
+    suspendJob(onContinue);
   };
   const onKey = (_text: string | undefined, key: { sequence?: string } | undefined) => {
     if (key?.sequence === CTRL_BACKSLASH) process.kill(0, 'SIGQUIT');

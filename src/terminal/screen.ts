@@ -1,6 +1,7 @@
 // The alternate screen and its keys. The terminal is restored at the end.
 
 import type { Streams } from './io.js';
+import { suspendJob } from './job-control.js';
 import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
 
 const ESCAPE = '\x1b';
@@ -35,6 +36,7 @@ export interface ScreenOptions {
 /** Switches the terminal to the alternate screen, and draws on it. */
 export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
   let isOurs = false;
+  let isClosed = false;
   /** The lines on the terminal. */
   let shown: readonly string[] = [];
   // Node writes to a terminal synchronously, so the terminal is restored even when the program
@@ -47,7 +49,9 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   };
   const suspend = () => {
     leave();
-    process.kill(process.pid, 'SIGSTOP');
+    // The listener is removed, because otherwise SIGTSTP would not suspend this process.
+    process.off('SIGTSTP', suspend);
+    suspendJob(resume);
   };
   const enter = () => {
     isOurs = true;
@@ -59,6 +63,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   // After `kill -STOP` the alternate screen is still active, but the shell has changed the
   // terminal's mode.
   const resume = () => {
+    if (isClosed) return;
+    process.off('SIGTSTP', suspend).on('SIGTSTP', suspend);
     setRaw(stdin, false);
     enter();
   };
@@ -68,6 +74,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   };
   const onData = (chunk: Buffer | string) => handKeys(chunk.toString(), onKey);
   const close = () => {
+    isClosed = true;
     stdout.off('resize', onResize);
     stdin.off('data', onData);
     process.off('exit', leave);

@@ -25,17 +25,20 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
     home = await makeHome(await environmentOf(sandbox()));
   });
 
-  /** Starts a watch in its own shell, waits for its first frame and runs the test. */
+  /**
+   * Starts a watch in its own shell, waits for its first frame and runs the test. The options are
+   * shell text before the line, before fleet and after fleet.
+   */
   async function live(
     use: (terminal: Terminal, pid: number) => Promise<void>,
-    variables = '',
+    { before = '', beforeFleet = 'exec ', after = '' } = {},
   ): Promise<void> {
     const terminal = await openTerminal(home);
     try {
       // The shell of the script becomes the program, so both have the same process ID.
       const organization = sandbox().organizations[0]?.uuid;
       terminal.press(
-        `sh -c 'echo $$ > pid; exec ${variables}fleet watch ${organization} --live'\n`,
+        `${before}sh -c 'echo $$ > pid; ${beforeFleet}fleet watch ${organization} --live${after}'\n`,
       );
       await terminal.until(FRAME);
       expect(terminal.screen()).toEqual(OURS);
@@ -90,6 +93,32 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 130);
     }));
 
+  test('`watch --live` ignores Ctrl-Z when no shell could resume fleet', () =>
+    live(
+      async (terminal) => {
+        terminal.press(CTRL_Z);
+        await terminal.until(FRAME);
+        expect(terminal.screen()).toEqual(OURS);
+        terminal.press('q');
+        await terminal.until(/\u001b\[\?1049l/);
+      },
+      { before: 'exec ' },
+    ));
+
+  test('Ctrl-Z suspends `watch --live` and the script that runs it', () =>
+    live(
+      async (terminal) => {
+        terminal.press(CTRL_Z);
+        await terminal.until(PROMPT);
+        expect(terminal.screen()).toEqual(SHELLS);
+        terminal.press('fg\n');
+        await terminal.until(FRAME);
+        terminal.press(CTRL_C);
+        await terminal.until(/script: 130/);
+      },
+      { beforeFleet: '', after: '; echo "script: $?"' },
+    ));
+
   test('`watch --live` reacts to keys again after kill -STOP and fg', () =>
     live(async (terminal, pid) => {
       process.kill(pid, 'SIGSTOP');
@@ -130,13 +159,16 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
     }));
 
   test('a read-only profile refuses changes from the board', () =>
-    live(async (terminal) => {
-      await terminal.until(/CHARGE/);
-      terminal.press('a');
-      await terminal.until(/read-only|read_only/i);
-      terminal.press('q');
-      await expectShell(terminal, 0);
-    }, 'env FLEET_READ_ONLY=1 '));
+    live(
+      async (terminal) => {
+        await terminal.until(/CHARGE/);
+        terminal.press('a');
+        await terminal.until(/read-only|read_only/i);
+        terminal.press('q');
+        await expectShell(terminal, 0);
+      },
+      { beforeFleet: 'exec env FLEET_READ_ONLY=1 ' },
+    ));
 
   test('a suspended `watch --live` ends on the normal screen after a signal', () =>
     live(async (terminal, pid) => {
