@@ -131,7 +131,7 @@ function entryOf(name: string, line: unknown, at: number, source: string): Entry
 function checkAlias(program: Command, name: string, line: string): void {
   if (!ALIAS_NAME.test(name))
     throw usageError(
-      `"${hideLikelyTokens(name)}" is not a valid alias name`,
+      `"${hideInWord(name)}" is not a valid alias name`,
       'use letters, digits and dashes, beginning with a letter',
     );
   if (findBelow(program, name) !== undefined)
@@ -164,8 +164,16 @@ function checkAlias(program: Command, name: string, line: string): void {
       program.commands.map((each) => each.name()),
     );
     throw usageError(
-      `"${first}" is not a fleet command`,
+      `"${hideInWord(first)}" is not a fleet command`,
       near === undefined ? 'run "fleet help" to list the commands' : `did you mean "${near}"?`,
     );
   }
+}
+
+/**
+ * Hides secrets in a name or word, such as the value of `PGPASSWORD=secret`. The word may come from
+ * a file, so hiding what was typed is not enough.
+ */
+function hideInWord(word: string): string {
+  return hideInStoredLine(hideLikelyTokens(word));
 }
