@@ -23,7 +23,7 @@ export function addHelp(program: Command, run: Run): void {
     program,
     [
       'help',
-      'show help for a command or topic; "help topics" lists topics',
+      'show help for a command or topic; "help topics" lists them',
       `Show help for a command or a topic:\n${TOPIC_LINES}`,
     ],
     ['help for a command, the same as --help', 'fleet help bicycles list'],
