@@ -633,6 +633,67 @@ test('the header truncates a long reason for a lost connection', async (context)
   await own.close();
 });
 
+test('the time slider shows the past after it rests, and returns to the current fleet', async (context) => {
+  const fromMs = Date.UTC(2026, 5, 1, 12, 0);
+  const alerts = { rows: [], byType: [], note: null };
+  const nothing = { alerts, note: null, atMs: Date.now() };
+  const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
+  const named = (name: string): Payload => ({
+    ...{ ...STILL, ...nothing, link, title: 'x', timeZone: 'UTC', tiles: null },
+    pastFromMs: fromMs,
+    rows: [
+      {
+        ...{ uuid: 'u', name, state: 'available', percent: 50, seenMs: null, codes: '' },
+        position: [13.4, 52.5],
+      },
+    ],
+  });
+  const asked: number[] = [];
+  let canRead = true;
+  const server = await openPageServer({
+    port: 0,
+    key: 'k'.repeat(24),
+    template: await readTemplate(),
+    past: async (atMs) => {
+      asked.push(atMs);
+      if (!canRead) throw new Error('the mirror is gone');
+      return named(`Then ${new Date(atMs).toISOString().slice(11, 16)}`);
+    },
+    payload: () => named('Now'),
+    fields: () => undefined,
+  });
+  onTestFinished(server.close);
+  const { page, context: own } = await openPage(chromium(context), server.url);
+  await soon(() => rowNames(page)).toEqual(['Now']);
+  /** Moves the slider quickly over these minutes after the start. */
+  const drag = (...minutes: readonly number[]) =>
+    page.evaluate(`(() => {
+      const slider = document.querySelector('#past-time');
+      for (const minute of ${JSON.stringify(minutes)}) {
+        slider.value = String(${fromMs / 60_000} + minute);
+        slider.dispatchEvent(new Event('input'));
+      }
+    })()`);
+  await drag(1, 2, 3, 4, 5);
+  await soon(() => rowNames(page)).toEqual(['Then 12:05']);
+  expect(asked).toEqual([fromMs + 5 * 60_000]);
+  expect(await page.locator('#past-at').textContent()).toContain('12:05');
+  expect(await page.locator('#past-live').getAttribute('aria-pressed')).toBe('false');
+  // An update of the current fleet does not replace the past.
+  server.send({ ...named('Later'), sequence: 1, events: [] });
+  canRead = false;
+  await drag(7);
+  await soon(() => page.locator('#past-at').textContent()).toBe(
+    'the history of the mirror cannot be read',
+  );
+  expect(await rowNames(page)).toEqual(['Then 12:05']);
+  await page.locator('#past-live').click();
+  await soon(() => rowNames(page)).toEqual(['Later']);
+  expect(await page.locator('#past-at').textContent()).toBe('now');
+  expect(await page.locator('#past-live').getAttribute('aria-pressed')).toBe('true');
+  await own.close();
+});
+
 test('a served page loads its archived tiles through fleet', async (context) => {
   const path = join(folder, 'served.pmtiles');
   writeFileSync(path, makeArchive('Mappers'));
