@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { freePort } from '../support/listen.js';
 import { mostly } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, startProgram } from '../support/running.js';
@@ -25,11 +26,11 @@ async function start(sandbox: Sandbox, folder: string, args: readonly string[]):
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
 test.concurrent('--forward delivers all webhook bodies in order after an outage and SIGKILL', async () => {
-  const gone = await startServer(() => {});
-  await gone.close();
+  const port = await freePort();
+  const gone = `http://127.0.0.1:${port}`;
   await withSandbox({ bicycles: 5 }, async (sandbox) => {
     const folder = newFolder();
-    const args = ['listen', '--json', '--port', '0', '--forward', gone.url];
+    const args = ['listen', '--json', '--port', '0', '--forward', gone];
     const first = await start(sandbox, folder, args);
     const url = String(first.events('listening')[0]?.['url']);
     const bodies = Array.from({ length: 50 }, (_, index) =>
@@ -38,10 +39,7 @@ test.concurrent('--forward delivers all webhook bodies in order after an outage 
     for (const body of bodies)
       expect((await fetch(url, { method: 'POST', body })).status).toBe(204);
     await first.stop('SIGKILL');
-    const back = await startServer(
-      (response) => void response.writeHead(204).end(),
-      Number(new URL(gone.url).port),
-    );
+    const back = await startServer((response) => void response.writeHead(204).end(), port);
     const second = await start(sandbox, folder, args);
     await second.until(() => back.asked.length === 50);
     await second.stop();

@@ -12,10 +12,11 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/system/clock.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { freePort } from '../support/listen.js';
 import { runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
 import { openSandbox } from '../support/sandbox.js';
-import { openServer, startServer } from '../support/server.js';
+import { openServer } from '../support/server.js';
 
 let folder: string;
 beforeEach(() => {
@@ -256,9 +257,9 @@ describe('`alerts listen --forward`', () => {
   });
 
   test('stores pending forwards in a private file and sends them after a restart', async () => {
-    const gone = await startServer(() => {});
-    await gone.close();
-    const first = await listen(['--forward', gone.url, '--backfill', '0']);
+    const port = await freePort();
+    const gone = `http://127.0.0.1:${port}`;
+    const first = await listen(['--forward', gone, '--backfill', '0']);
     for (const uuid of ['a', 'b', 'c']) expect(await first.post(alert(uuid))).toBe(204);
     const { stderr } = await first.stop();
     expect(stderr).toContain('"waiting":3');
@@ -266,11 +267,8 @@ describe('`alerts listen --forward`', () => {
     expect(files).toHaveLength(1);
     for (const name of files)
       expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
-    const back = await openServer(
-      (response) => void response.writeHead(204).end(),
-      Number(new URL(gone.url).port),
-    );
-    const second = await listen(['--forward', gone.url, '--backfill', '0']);
+    const back = await openServer((response) => void response.writeHead(204).end(), port);
+    const second = await listen(['--forward', gone, '--backfill', '0']);
     await second.until(() => back.asked.length === 3);
     // The webhook of the same alert arrives again and is ignored.
     expect(await second.post(alert('a'))).toBe(204);
@@ -281,9 +279,9 @@ describe('`alerts listen --forward`', () => {
 });
 
 test('reports a damaged --forward queue and forwards its readable part', async () => {
-  const gone = await startServer(() => {});
-  await gone.close();
-  const first = await listen(['--forward', gone.url, '--backfill', '0']);
+  const port = await freePort();
+  const gone = `http://127.0.0.1:${port}`;
+  const first = await listen(['--forward', gone, '--backfill', '0']);
   for (const uuid of ['a', 'b', 'c']) expect(await first.post(alert(uuid))).toBe(204);
   await first.stop();
   const [name = ''] = await readdir(join(folder, 'fleet'));
@@ -291,11 +289,8 @@ test('reports a damaged --forward queue and forwards its readable part', async (
   const text = await readFile(path, 'utf8');
   const damaged = text.slice(0, text.lastIndexOf('"body"') + 10);
   await writeFile(path, damaged);
-  const back = await openServer(
-    (response) => void response.writeHead(204).end(),
-    Number(new URL(gone.url).port),
-  );
-  const second = await listen(['--forward', gone.url, '--backfill', '0']);
+  const back = await openServer((response) => void response.writeHead(204).end(), port);
+  const second = await listen(['--forward', gone, '--backfill', '0']);
   await second.until(() => back.asked.length === 2);
   await second.stop();
   const [said] = second.events('damaged');

@@ -23,6 +23,7 @@ import { openTimeZone } from '../../src/system/time-zone.js';
 import { readPage } from '../support/chaos-page.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { freePort } from '../support/listen.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
 import { eventually, startFleet } from '../support/running.js';
@@ -252,16 +253,17 @@ test('closes stalled tabs while other tabs stay open', async () => {
 test('`map --serve` keeps its URL across runs and tells open pages about missed events', async () => {
   const folder = newFolder();
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
-  const run = async (port: string) => {
+  const port = String(await freePort());
+  const run = async () => {
     const served = startFleet(['map', '--serve', port], { env });
     await served.until(() => served.stdout().includes('\n'));
     return { served, url: served.stdout().trim() };
   };
-  const first = await run('0');
+  const first = await run();
   const { sequence } = await readFleet(first.url);
   await first.served.stop();
   expect(statSync(join(folder, 'fleet', 'page.key')).mode & 0o777).toBe(0o600);
-  const second = await run(new URL(first.url).port);
+  const second = await run();
   expect(second.url).toBe(first.url);
   const tab = listen(second.url, sequence);
   await eventually(() => tab.text.includes('event: fleet'));

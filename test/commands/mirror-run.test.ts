@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
 import { newFolder } from '../support/folder.js';
+import { freePort } from '../support/listen.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
@@ -470,11 +471,10 @@ describe('errors of `mirror run`', () => {
     await tell(
       `insert into changes (at, received, bicycle, field, source) values (${old}, ${old}, 'x', 'state', 'push')`,
     );
-    const gate = await openGate(0);
-    gate.close();
-    const running = run('--keep', '90d', '--metrics', String(gate.port));
+    const port = await freePort();
+    const running = run('--keep', '90d', '--metrics', String(port));
     await said(running, 'watching');
-    const get = (path: string) => fetch(`http://127.0.0.1:${gate.port}${path}`);
+    const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
     await expect
       .poll(() => count("changes where at < '2021-01-01'"), { timeout: LIMIT_MS })
       .toBe(0);

@@ -7,6 +7,7 @@ import type { Client, ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openTestClient } from '../support/client.js';
+import { freePort } from '../support/listen.js';
 import { failureOf, refusal } from '../support/refusal.js';
 import {
   type Answer,
@@ -162,15 +163,13 @@ describe('a change is sent at most once (promise 1)', () => {
   });
 
   test('retries when the connection is refused', async () => {
-    const server = await startServer((response) => sendJson(response, 200, {}));
-    const port = Number(new URL(server.url).port);
-    await server.close();
+    const port = await freePort();
     let again: Promise<TestServer> | undefined;
     const retry = () => {
       again ??= startServer((response) => sendJson(response, 200, {}), port);
     };
     onTestFinished(async () => (await again)?.close());
-    const { client } = await openTestClient(server.url, {
+    const { client } = await openTestClient(`http://127.0.0.1:${port}`, {
       log: { request() {}, response() {}, retry },
     });
     expect((await client.send(change)).status).toBe(200);

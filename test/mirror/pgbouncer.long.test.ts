@@ -2,13 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
-import { listenOn } from '../support/listen.js';
+import { freePort } from '../support/listen.js';
 import { organizationOf } from '../support/made-mirror.js';
 import { announcePostgres } from '../support/postgres.js';
 import { runFleet } from '../support/run.js';
@@ -29,13 +28,6 @@ if (!canRun) reportSkip('SKIPPED without pgbouncer: a mirror through PgBouncer')
 const NOBODY = 65534;
 /** A mirror is current after a second look, 30 s after its start. */
 const PATIENCE_MS = 90_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOn(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Starts PgBouncer with few connections to the server, until the end of the test. */
 async function startBouncer(url: string): Promise<string> {

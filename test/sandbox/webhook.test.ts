@@ -3,9 +3,10 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseWebhookUrl } from '../../src/sandbox/webhook.js';
+import { freePort } from '../support/listen.js';
 import { eventually } from '../support/running.js';
 import { openSandbox } from '../support/sandbox.js';
-import { type Answer, openServer, startServer } from '../support/server.js';
+import { type Answer, openServer } from '../support/server.js';
 
 const taking: Answer = (response) => void response.writeHead(204).end();
 
@@ -55,15 +56,16 @@ test('retries after temporary failures and gives up after HTTP 400', async () =>
 });
 
 test('sends pending alerts to a receiver that starts later', async () => {
-  const probe = await startServer(() => {});
-  const { url } = probe;
-  await probe.close();
-  const own = await openSandbox({ bicycles: 10, webhook: { url } });
+  const port = await freePort();
+  const own = await openSandbox({
+    bicycles: 10,
+    webhook: { url: `http://127.0.0.1:${port}` },
+  });
   const uuids = [1, 2].map(
     () => own.raiseAlert(own.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid,
   );
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const receiver = await openServer(taking, Number(new URL(url).port));
+  const receiver = await openServer(taking, port);
   await eventually(() => own.webhookCounts().delivered === 2);
   expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
 });

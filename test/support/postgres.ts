@@ -13,13 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll } from 'vitest';
-import { listenOn } from './listen.js';
+import { freePort } from './listen.js';
 
 /** The folder of the run's server; all workers inherit the variable. */
 export const POSTGRES_VARIABLE = 'FLEET_TEST_POSTGRES';
@@ -199,11 +198,4 @@ function reachable(native: string, folder: string, asUser: { uid?: number; gid?:
   const copy = join(folder, 'native');
   cpSync(native, copy, { recursive: true, dereference: true });
   return copy;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listenOn(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
