@@ -1,10 +1,11 @@
 // Checks the structure of src: imports between folders, and the only files that import certain
-// libraries.
+// libraries. Also checks the list of slow tests.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { SLOW_FILES } from './support/slow-files.js';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCE = join(ROOT, 'src');
@@ -327,4 +328,10 @@ describe('CONTRIBUTING', () => {
     );
     expect(missing.map(([row]) => row)).toEqual([]);
   });
+});
+
+test('the list of slow test files contains each existing file once', () => {
+  const missing = SLOW_FILES.filter((name) => !existsSync(join(ROOT, 'test', name)));
+  expect(missing).toEqual([]);
+  expect(new Set(SLOW_FILES).size).toBe(SLOW_FILES.length);
 });

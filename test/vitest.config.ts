@@ -1,57 +1,22 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SLOW_FILES } from './support/slow-files.js';
 import { transcripts } from './support/transcripts/plugin.js';
 
-/**
- * The longest tests start first, so that the end has no single long test. A new clone has no
- * recorded times.
- */
-const LONGEST = [
-  'commands/mirror-writers',
-  'commands/mirror-run',
-  'commands/nightly',
-  'commands/map-serve',
-  'commands/watch',
-  'commands/gone',
-  'process',
-  'run-end',
-  'input/hostile-workbooks',
-  'commands/lists',
-  'commands/examples',
-  'commands/chaos',
-  'page/page',
-  'commands/journal',
-  'commands/create-from',
-  'http/bounds',
-  'bulk/bulk-kill',
-  'commands/edit-terminal',
-  'commands/alerts-random',
-  'commands/names',
-  'terminal/pager',
-  'commands/gbfs',
-  'commands/doctor',
-  'commands/alerts-listen',
-  'commands/token-source',
-  'bulk/carry-out',
-  'readme',
-  'commands/spreadsheet',
-  'system/named-file',
-  'commands/watch-terminal',
-  'mirror/database',
-];
-
+/** The place of a file in the order. A new clone has no recorded times. */
 function rankOf({ moduleId }: TestSpecification): number {
-  const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-  return rank === -1 ? LONGEST.length : rank;
+  const rank = SLOW_FILES.findIndex((name) => moduleId.endsWith(`/test/${name}`));
+  return rank === -1 ? SLOW_FILES.length : rank;
 }
 
-class LongestFirst extends BaseSequencer {
+/** Starts the slowest files first, so that the end has no single long test. */
+class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
-// Tests use real sockets, so their limits are generous. No test measures performance.
+// All tests. Tests use real sockets, so their limits are generous. No test measures performance.
 export default defineConfig({
   plugins: [transcripts()],
   test: {
@@ -61,13 +26,13 @@ export default defineConfig({
     globalSetup: ['test/support/announce.ts'],
     // Expected texts contain local times, which must not depend on the machine's zone.
     env: { TZ: 'UTC' },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowestFirst },
     // One process per worker instead of per file, because no module of fleet keeps state and
     // compiled code is reused.
     isolate: false,
     // Many tests wait for sockets and processes, so more files run at a time than there are cores.
     // Each worker needs 0.8 s of processor time to load fleet.
-    maxWorkers: 12,
+    maxWorkers: 8,
     // These flags save processor time: no threads for garbage collection, fewer copies, and simple,
     // immediate compilation.
     execArgv: [

@@ -1,4 +1,4 @@
-// Runs tests of `npm test` completely: more random cases, larger fleets, longer times and all
+// Runs tests of `npm run test:all` completely: more random cases, larger fleets, longer times and all
 // combinations.
 
 process.env['FLEET_TEST_LONG'] = '1';

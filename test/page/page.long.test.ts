@@ -1,5 +1,5 @@
 // Tests the page in a real browser with 100,000 bicycles and at every width, which is too slow for
-// `npm test`.
+// `npm run test:all`.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

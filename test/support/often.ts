@@ -1,5 +1,5 @@
-// Sets how many random cases and how much data a run tests. `npm run test:long` tests all of them,
-// and `npm test` a part.
+// Sets how many random cases and how much data a run tests. `npm run test:long` tests all of them.
+// `npm test` and `npm run test:all` test a part.
 
 /** Whether this is the long run, which sets the variable in `test/whole.long.test.ts`. */
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';
