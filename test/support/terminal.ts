@@ -59,7 +59,11 @@ export async function openTerminal(home: Home): Promise<Terminal> {
       isCursorHidden: text.lastIndexOf('\u001b[?25l') > text.lastIndexOf('\u001b[?25h'),
     }),
     async close() {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // The terminal ended by itself, because its last program ended.
+      }
       await closed;
     },
   };
