@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import {
   decide,
+  isFromGateway,
+  isUnknownOutcome,
   RETRY_AFTER_LIMIT_MS,
   type RetryDecision,
   readRetryAfter,
@@ -84,4 +86,22 @@ test('jitter shortens a delay by at most half', () => {
 test('ignores an invalid Retry-After', () => {
   expect(readRetryAfter('1'.repeat(10_000), 0)).toBeUndefined();
   expect(readRetryAfter(String(RETRY_AFTER_LIMIT_MS / 1000), 0)).toBe(RETRY_AFTER_LIMIT_MS);
+});
+
+test.each([
+  [399, false, true],
+  [400, false, false],
+  [499, false, false],
+  [500, false, true],
+  [501, false, true],
+  [502, true, true],
+  [504, true, true],
+  [505, false, true],
+  [519, false, true],
+  [520, true, true],
+  [530, true, true],
+  [531, false, true],
+])('the status %i: from a gateway %s, unknown outcome %s', (status, fromGateway, isUnknown) => {
+  expect(isFromGateway(status)).toBe(fromGateway);
+  expect(isUnknownOutcome(status)).toBe(isUnknown);
 });
