@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { uuidOfMessage } from '../../src/api/push.js';
-import { KnownFleet, NO_MARK } from '../../src/follower/known-fleet.js';
+import { compareTimes, KnownFleet, latestOf, NO_MARK } from '../../src/follower/known-fleet.js';
 import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/memory-store.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import type { Moment } from '../../src/system/clock.js';
@@ -216,4 +216,31 @@ test('after a restart, rejects an older version from a list that lags', () => {
   expect(knowledge.compare(old, NO_MARK, knowledge.merged, at(200)).change).toMatchObject({
     fields: ['state'],
   });
+});
+
+test.each<[unknown, unknown, number | undefined]>([
+  ['2026-11-21T12:00:00.000001Z', '2026-11-21T12:00:00.000002Z', -1],
+  ['2026-11-21T12:00:00.000002Z', '2026-11-21T12:00:00.000001Z', 1],
+  ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00Z', 0],
+  // Times with different offsets.
+  ['2026-11-21T12:00:00.500Z', '2026-11-21T14:00:00.500+02:00', 0],
+  ['2026-11-21T12:00:00.400Z', '2026-11-21T14:00:00.500+02:00', -1],
+  ['2026-11-21T12:00:00.600Z', '2026-11-21T14:00:00.500+02:00', 1],
+  ['2026-11-21T14:00:00.400+02:00', '2026-11-21T12:00:00.500+00:00', -1],
+  // A time without a fraction can mean any moment within its second.
+  ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.999Z', 0],
+  ['2026-11-21T12:00:01Z', '2026-11-21T12:00:00.999Z', 1],
+  ['2026-11-21T12:00:00.999Z', '2026-11-21T12:00:01Z', -1],
+  ['yesterday', '2026-11-21T12:00:00Z', undefined],
+  [5, '2026-11-21T12:00:00Z', undefined],
+  ['2026-11-21T12:00:00Z', undefined, undefined],
+])('compares the times %j and %j', (one, other, sign) => {
+  const order = compareTimes(one, other);
+  expect(order === undefined ? undefined : Math.sign(order)).toBe(sign);
+});
+
+test('a time without a fraction can be as late as the last millisecond of its second', () => {
+  expect(latestOf('2026-11-21T12:00:00Z')).toBe(START_MS + 999);
+  expect(latestOf('2026-11-21T12:00:00.5Z')).toBe(START_MS + 500);
+  expect(latestOf('yesterday')).toBeUndefined();
 });
