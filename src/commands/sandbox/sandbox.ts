@@ -154,8 +154,10 @@ async function saveAsProfile(
     return true;
   } catch (error) {
     await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${messageOf(error)}`);
-    const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl, FLEET_TOKEN: token };
+    // The token is hidden on stderr, so a line with it could not be pasted.
+    const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl };
     await context.notice(`in another terminal, run: ${setVariables(variables)}`);
+    await context.notice('there, also set FLEET_TOKEN to the token in the output');
     return false;
   }
 }
