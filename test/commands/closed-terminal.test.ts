@@ -46,14 +46,21 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     expect(await textOf('code')).toBe('129\n');
   });
 
-  test('ends with 129 when a write to the closed terminal fails before SIGHUP arrives', async () => {
-    const terminal = await openTerminal(home);
-    // A closed terminal sends no SIGHUP to the processes of another session.
-    terminal.press(`setsid sh -c 'fleet watch; echo $? > code'\n`);
-    await terminal.until(/->|moved \d/);
-    await terminal.close();
-    expect(await textOf('code')).toBe('129\n');
-  });
+  test.each([
+    ['watch', /->|moved \d/],
+    ['watch --live', /\d gap|no gaps/],
+    ['map --live', /q quit/],
+  ])(
+    '`%s` ends with 129 when a write to the closed terminal fails before SIGHUP arrives',
+    async (line, shown) => {
+      const terminal = await openTerminal(home);
+      // A closed terminal sends no SIGHUP to the processes of another session.
+      terminal.press(`setsid sh -c 'fleet ${line}; echo $? > code'\n`);
+      await terminal.until(shown);
+      await terminal.close();
+      expect(await textOf('code')).toBe('129\n');
+    },
+  );
 
   test.each([
     ['nohup fleet watch', 'nohup fleet watch > out 2> err & echo $! > pid'],

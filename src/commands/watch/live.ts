@@ -108,7 +108,12 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       () => {
         isWriting = false;
       },
-      () => stop('failed', new FleetError('output', 'the terminal was closed')),
+      (thrown: unknown) => {
+        // Writing to a closed terminal can fail before SIGHUP arrives.
+        const isHangup = thrown instanceof FleetError && thrown.kind === 'hangup';
+        if (isHangup) stop('hangup', thrown);
+        else stop('failed', new FleetError('output', 'the terminal was closed'));
+      },
     );
   });
   const screen = openScreen({
