@@ -232,6 +232,21 @@ describe('errors that stop `bicycles act`', () => {
     for (const uuid of good) expect(sandbox.actionCount(uuid)).toBe(0);
   });
 
+  test.each([
+    ['one bicycle as often as --retries says', [A], '1', 2],
+    ['several bicycles up to eight times', [A, B], '1', 9],
+    ['several bicycles never with --retries 0', [A, B], '0', 1],
+  ])('repeats a 429 for %s', async (_what, uuids, retries, requests) => {
+    const server = await openServer((response) => sendJson(response, 429, { detail: 'later' }));
+    const run = await runFleet(
+      ['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--retries', retries],
+      { env: server.env, clock: openQuickClock(30) },
+    );
+    // The run stops when a bicycle was refused for the last time, so the other may get fewer.
+    const sent = uuids.map((uuid) => server.asked.filter(({ path }) => path.includes(uuid)).length);
+    expect(Math.max(...sent), run.stderr).toBe(requests);
+  });
+
   test('sends nothing and exits with 8 when the service cannot be reached', async () => {
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
     const { code, stdout, stderr } = await runFleet(
