@@ -326,3 +326,20 @@ describe('the organization of `watch`', () => {
     ]);
   });
 });
+
+test('the report of a message that cannot be shown contains its first thousand characters', async () => {
+  const { organization, uuid } = find();
+  const signals = new EventEmitter();
+  const { stderr } = await watch([organization, '--json', '--jq', 'error("no")'], {
+    signals,
+    onOpen: () => sandbox().changeBicycle(uuid, { description: 'x'.repeat(2_000) }),
+    onStderr: (text) => {
+      if (text.includes('"unshown"')) signals.emit('SIGINT');
+    },
+  });
+  const reports = jsonLines<{ event?: string; text: string }>(stderr);
+  const text = reports.find(({ event }) => event === 'unshown')?.text ?? '';
+  expect(text).toMatch(/^\{"topic":"/);
+  expect(text).toMatch(/x…$/);
+  expect(text).toHaveLength(1_001);
+});
