@@ -1,8 +1,9 @@
 // Runs the check of types and style beside the tests, after the build. The tests often wait for
 // sockets and processes, so both share the processor well.
 //
-// `node test/run.js quick` is `npm test`: it omits the files of `slow-files.ts`. `node test/run.js all`
-// is `npm run test:all`. Further arguments go to vitest: `npm test -- test/commands/watch.test.ts`.
+// `node test/run.js quick` is `npm test`: it omits the files of `slow-files.ts`.
+// `node test/run.js all` is `npm run test:all`. Further arguments go to vitest:
+// `npm test -- test/commands/watch.test.ts`.
 
 import { runCommands } from './support/run-commands.js';
 

@@ -1,5 +1,5 @@
-// Runs tests of `npm run test:all` completely: more random cases, larger fleets, longer times and all
-// combinations.
+// Runs tests of `npm run test:all` completely: more random cases, larger fleets, longer times and
+// all combinations.
 
 process.env['FLEET_TEST_LONG'] = '1';
 await import('./commands/alerts-listen.test.js');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
 import { newFolder } from '../support/folder.js';
-import { freePort } from '../support/listen.js';
+import { freePort, listenOn } from '../support/listen.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
@@ -509,10 +509,8 @@ async function openGate(target: number) {
     }
     socket.pipe(other).pipe(socket);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port: await listenOn(server),
     shut() {
       isShut = true;
       for (const socket of sockets) socket.destroy();

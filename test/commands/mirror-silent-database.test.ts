@@ -1,8 +1,9 @@
 // Tests that signals end a mirror command while PostgreSQL does not answer.
 
 import { EventEmitter, once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { listenOn } from '../support/listen.js';
 import { runFleet } from '../support/run.js';
 
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -23,8 +24,7 @@ test.each([
       socket.once('data', () => socket.write(answer));
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server);
   const signals = new EventEmitter();
   const args = ['mirror', verb, '--organization', ORGANIZATION];
   const running = runFleet([...args, '--to', `postgres://ann@127.0.0.1:${port}/d`], {
