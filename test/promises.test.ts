@@ -32,7 +32,7 @@ describe('promise 2: the token is sent only to the configured service', () => {
     },
   );
 
-  test('does not send the token to a next link at another origin', async () => {
+  test('does not send the token when the `next` link points to another origin', async () => {
     const stranger = await openServer((response) => sendJson(response, 200, []));
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 200, {

@@ -217,7 +217,12 @@ export async function settleDoubts(
     left = unknown.map(turnOf);
     await send(run, [...untouched, ...done].map(turnOf));
     void run.context.notice(
-      `an earlier run got no answer for ${doubts.length}: ${done.length} were done, ${untouched.length} were not done and will be sent now, ${unknown.length} are still uncertain`,
+      [
+        `an earlier run got no answer to ${count(doubts.length, 'request')}`,
+        `${done.length} done`,
+        `${untouched.length} not done, sent now`,
+        `${unknown.length} still unknown`,
+      ].join('; '),
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));

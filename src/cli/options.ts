@@ -137,7 +137,7 @@ export function readSpeed(text: string): number {
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (factor > 0) return factor;
   throw usageError(
-    `--speed must be a number above 0 or max, not "${text}"`,
+    `--speed must be max or a number above 0, not "${text}"`,
     'for example 1, 60 or 0.5',
   );
 }

@@ -32,7 +32,10 @@ export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Opens the receivers from the flags, and begins to deliver messages from earlier runs. */
+/**
+ * Opens the receivers that `--exec` and `--post` name, and starts to deliver the messages that
+ * earlier runs could not deliver.
+ */
 export async function openDeliveries(context: Context, options: DeliveriesOptions) {
   const { flags, session } = options;
   const receivers = [

@@ -8,8 +8,8 @@ import { whatStopped } from './ending.js';
 /** The maximum time that the caller waits while the reader of stdout does not read. */
 const STALL_MS = 1_000;
 /**
- * The maximum number of undelivered items with which the caller may continue. With more items, the
- * caller always waits for the delivery.
+ * The maximum number of undelivered items. With more items, the caller waits until they are
+ * delivered, however long that takes.
  */
 const UNDELIVERED_LIMIT_ITEMS = 20_000;
 

@@ -148,7 +148,7 @@ export class AlertFeed {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
   }
 
-  /** Returns a new pass through the same list, from its first page. */
+  /** Returns a feed that reads the same list again, from its first page. */
   repeat(): AlertFeed {
     const feed = new AlertFeed(this.#options);
     feed.#repeats = this.#repeats + 1;

@@ -36,7 +36,7 @@ export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHe
   if (decoded.problem === undefined) return decoded.text;
   const name = foreignText(declared ?? 'UTF-8', 40);
   if (decoded.problem === 'unknown-charset')
-    throw new FleetError('service', `the answer declares the unknown charset "${name}"`, {
+    throw new FleetError('service', `the answer has an unknown charset: "${name}"`, {
       status,
       trace,
       hint: 'the service must declare a charset such as utf-8 or iso-8859-1 in its Content-Type',

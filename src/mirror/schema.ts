@@ -200,7 +200,7 @@ const OWN = [
 export async function readSchema(database: Database): Promise<number | undefined> {
   const tables = await database.all(`${database.dialect.tables} LIMIT 10000`);
   const own = OWN.filter((name) => tables.some((table) => table['name'] === name));
-  // A PostgreSQL database may also contain tables of other programs.
+  // A PostgreSQL database may also contain tables that belong to other programs.
   if (tables.length === 0 || (database.kind === 'postgres' && own.length === 0)) return undefined;
   if (own.length < OWN.length)
     throw configError(

@@ -208,7 +208,7 @@ function nameInHistory({ isObserved }: FleetService, transition: ServedTransitio
 
 /**
  * Returns the transitions of a bicycle, oldest first. When the bicycle has no transitions, returns
- * one made-up transition into the current state.
+ * one generated transition into the current state.
  */
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;

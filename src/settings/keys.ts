@@ -83,8 +83,8 @@ function checked<T>(
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
 /**
- * The longest possible timeout. Node stores timeouts as 31-bit numbers of milliseconds. Longer
- * timeouts fire immediately.
+ * The longest possible timeout. Node stores timeouts as signed 32-bit numbers of milliseconds.
+ * Longer timeouts fire immediately.
  */
 const LONGEST_TIMEOUT_S = 2_147_483;
 

@@ -306,7 +306,10 @@ export function longestFirst(spellings: Iterable<string>): string[] {
   return [...spellings].sort((one, other) => other.length - one.length);
 }
 
-/** Returns the forms in which a service may write a secret without escapes. */
+/**
+ * Returns the spellings in which a response may contain a secret, such as base64, hex or upper case.
+ * Secrets with escapes, such as `\\u0041`, are found separately.
+ */
 function spellingsOf(secret: string): string[] {
   const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
   // Another program may have read the UTF-8 bytes of the secret as Latin-1.

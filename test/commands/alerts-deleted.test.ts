@@ -55,7 +55,7 @@ const cases = [
 ];
 
 describe.each(cases)(
-  'reading alerts during $times deletions (the service counts alerts: $countsAlerts)',
+  'reading alerts while $times of them are deleted (the service sends a count: $countsAlerts)',
   ({ countsAlerts, times }) => {
     test('`alerts watch --since` prints every alert since that time', () =>
       withAlertService(async (service) => {

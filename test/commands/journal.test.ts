@@ -138,9 +138,7 @@ describe.concurrent('a second run with the same journal', () => {
       expect((await act(sandbox, args, { stdin })).code).toBe(9);
       sandbox.setFaults([]);
       const second = await act(sandbox, args, { stdin });
-      expect(second.stderr).toContain(
-        ' were done, 0 were not done and will be sent now, 0 are still uncertain',
-      );
+      expect(second.stderr).toContain(' done; 0 not done, sent now; 0 still unknown');
       expect(second.code).toBe(0);
       for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
@@ -170,7 +168,7 @@ describe.concurrent('a second run with the same journal', () => {
       const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
       const { code, outcomes, stderr } = await act(sandbox, args);
       expect(stderr).toContain(
-        'an earlier run got no answer for 2: 1 were done, 1 were not done and will be sent now, 0 are still uncertain',
+        'an earlier run got no answer to 2 requests; 1 done; 1 not done, sent now; 0 still unknown',
       );
       expect([code, outcomes]).toEqual([
         0,

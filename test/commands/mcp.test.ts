@@ -117,7 +117,7 @@ describe('`fleet mcp` tools', () => {
     expect(tools.some((tool) => tool.name === name)).toBe(isThere);
   });
 
-  test('the cursors of the `list_bicycles` tool reach every bicycle', async () => {
+  test('following the cursors of the `list_bicycles` tool returns every bicycle', async () => {
     const scene = await openScene();
     const client = await connect(scene);
     const total = scene.sandbox.bicycles(scene.sandbox.organizations[0]?.uuid).length;

@@ -199,7 +199,7 @@ describe.each(engines)('%s', (kind, newText) => {
       expect(await fleet(line)).toMatchObject({ code: 5, stdout: '' });
   });
 
-  test('`mirror status` exits with 0 only for a current mirror', async () => {
+  test('`mirror status` exits with 0 only when the mirror is up to date', async () => {
     const run = await fleet('mirror status --json');
     expect(JSON.parse(run.stdout)).toMatchObject({
       current: true,

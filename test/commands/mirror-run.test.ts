@@ -335,7 +335,7 @@ test('the next run reads the alerts that follow an unreadable page', async () =>
 });
 
 describe.each([true, false])('a service that counts its alerts: %s', (countsAlerts) => {
-  test('the mirror has every alert even when one is deleted during the read', async () => {
+  test('the mirror misses no alert when another one is deleted during the read', async () => {
     const { sandbox, organization, onceAt, openOther, ask } = await openScene(await newSqlite());
     const [template] = sandbox.alerts();
     const name = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;

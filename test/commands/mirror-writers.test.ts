@@ -113,7 +113,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(states, { new: '"rented"' }, { new: '"available"' });
   });
 
-  test('--standby waits again when another process has taken over the mirror', async () => {
+  test('--standby returns to waiting when another process takes over the mirror', async () => {
     const scene = await openScene(await newText());
     const running = scene.run('--standby');
     await scene.isWhole();

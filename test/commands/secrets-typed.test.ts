@@ -299,7 +299,7 @@ describe('an alias with secrets in its line', () => {
     expect(stderr).not.toContain('S3-cret');
   });
 
-  test('`alias list` shows the whole line', async () => {
+  test('`alias list` does not hide the secrets in the line of an alias', async () => {
     const { stdout } = await runFleet(['alias', 'list', '--json'], { env: settings() });
     expect(JSON.parse(stdout)).toEqual([{ name: 'ring', line: LINE }]);
   });

@@ -327,7 +327,7 @@ describe('the organization of `watch`', () => {
   });
 });
 
-test('the report of a message that cannot be shown contains its first thousand characters', async () => {
+test('the error about a message that cannot be shown quotes the first 1000 characters of the message', async () => {
   const { organization, uuid } = find();
   const signals = new EventEmitter();
   const { stderr } = await watch([organization, '--json', '--jq', 'error("no")'], {

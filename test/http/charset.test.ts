@@ -92,7 +92,11 @@ describe.each([
   ['does not declare its charset', 'application/json', /not valid UTF-8/],
   ['is not the UTF-8 that it declares', 'application/json; charset=utf-8', /not valid utf-8/],
   ['is not the ASCII that it declares', 'application/json; charset=us-ascii', /not valid us-ascii/],
-  ['declares an unknown charset', 'application/json; charset=klingon', /unknown charset "klingon"/],
+  [
+    'declares an unknown charset',
+    'application/json; charset=klingon',
+    /unknown charset: "klingon"/,
+  ],
 ])('a response that %s', (_name, contentType, message) => {
   test('makes `list` exit with 7', async () => {
     const { env } = await serve(contentType, latin1, 'Müller');

@@ -302,7 +302,7 @@ test('a list requested before the disconnection does not end a gap', async () =>
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
-test('extends a gap until a missed change is reversed', async () => {
+test('a gap lasts until the changes that were missed in it have been undone', async () => {
   const { service, mirror } = await begin();
   await mirror.lose(100);
   service.change('a', 'lost', 100.5);

@@ -56,7 +56,7 @@ export async function findBicycle(
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `use a UUID, at least its first four digits, or part of a name, serial number or bleid; to search the list, run: fleet bicycles list --name ${search}`,
+    hint: `use a UUID (or at least its first four digits), or part of a name, serial number or bleid; to search the list, run: fleet bicycles list --name ${search}`,
   });
   const isExact = matches.kind === 'exact';
   return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };

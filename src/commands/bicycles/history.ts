@@ -109,7 +109,7 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
   )
     return findBicycle(context, text);
   const missing = new FleetError('not-found', `the mirror contains no bicycle "${shorten(text)}"`, {
-    hint: 'use a UUID, at least its first four digits, or part of a name, serial number or bleid',
+    hint: 'use a UUID (or at least its first four digits), or part of a name, serial number or bleid',
   });
   return pickOne(text, matches.found, BICYCLE, missing);
 }

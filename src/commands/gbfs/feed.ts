@@ -48,7 +48,10 @@ export interface Vehicles {
  * unknown states are also excluded, and the names of these states are not published.
  */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
-/** The fields with the time of a bicycle's last message. Observed: both contain this time. */
+/**
+ * The fields with the time of a bicycle's last message. The service sets both fields to the same
+ * time, although the interface does not promise it.
+ */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
 /** The earliest time that GBFS allows: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;

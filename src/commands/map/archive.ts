@@ -50,7 +50,7 @@ export async function openArchive(path: string, attribution: string | undefined)
         const { size } = await file.stat();
         if (size > LARGEST_EMBEDDED_BYTES)
           throw usageError(
-            `--tiles: ${basename(path)} has ${Math.round(size / 1024 / 1024)} MB, but a page can contain at most 64 MB`,
+            `--tiles: ${basename(path)} is ${Math.round(size / 1024 / 1024)} MB, but a page can include at most 64 MB of tiles`,
             'use --serve, or extract a smaller area',
           );
         return Buffer.from(await readBytes(file, 0, size)).toString('base64');

@@ -134,8 +134,9 @@ async function play(
 }
 
 /**
- * Returns a recorded change as a pushed envelope. Assumed: the service sends no message when a
- * bicycle leaves the list or returns to it. The sender of such a change is therefore `mirror`.
+ * Converts a recorded change to the JSON that the push channel sends. We assume that the service
+ * sends no message when a bicycle leaves the list or returns to it. The mirror noticed such a
+ * change itself, so the sender of its message is `mirror`.
  */
 function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));

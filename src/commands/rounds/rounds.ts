@@ -361,7 +361,7 @@ function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): F
   return new FleetError('partial', `${count(leftOut.length, 'bicycle')} left out of the tours`, {
     more: lines,
     hint: leftOut.every(({ spot }) => spot === undefined)
-      ? 'check the bicycles without a position with "fleet bicycles get"'
+      ? 'use "fleet bicycles get" to check the bicycles that have no position'
       : 'raise --vans, --capacity or --hours, or plan a second round',
   });
 }

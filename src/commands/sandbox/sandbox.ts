@@ -154,7 +154,8 @@ async function saveAsProfile(
     return true;
   } catch (error) {
     await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${messageOf(error)}`);
-    // The token is hidden on stderr, so a line with it could not be pasted.
+    // fleet hides the token in everything that it prints on stderr. A printed command with the token
+    // would therefore not work when it is pasted.
     const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl };
     await context.notice(`in another terminal, run: ${setVariables(variables)}`);
     await context.notice('there, also set FLEET_TOKEN to the token in the output');

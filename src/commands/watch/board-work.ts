@@ -1,5 +1,5 @@
-// Does the work that the board requests: lists transitions, writes the question, runs the change,
-// copies an ID, and prints the equivalent command.
+// Runs the actions of the board: lists the transitions of a bicycle, words the confirmation, sends
+// the change, copies an ID, and prints the equivalent command.
 
 import { join } from 'node:path';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';

@@ -65,7 +65,7 @@ export function checkSelectionFlags(
   const crossing = until.find(({ field }) => field === CROSSING_FIELD);
   if (crossing === undefined || hasSelection(filters)) return;
   throw usageError(
-    `--until ${crossing.text} needs a selection that bicycles can enter and leave`,
+    `--until ${crossing.text} works only with a filter that bicycles can start or stop matching`,
     'add --state, --zone, --bbox, --near with --radius, --model or --name',
   );
 }

@@ -378,9 +378,9 @@ export class Watch {
   }
 
   /**
-   * Handles the first data of a bicycle. If the bicycle is followed individually, this data may
-   * already satisfy the condition of --until. If a whole organization is followed, only later
-   * changes can satisfy it.
+   * Handles the first data that was received for a bicycle. If the bicycle is followed individually,
+   * this data may already satisfy the --until condition. If a whole organization is followed, only
+   * later changes can satisfy it.
    */
   #takeLearned(after: Bicycle) {
     const { bicycles, until } = this.plan;
