@@ -10,8 +10,10 @@ import { runCommands } from './support/run-commands.js';
 const VITEST = 'node_modules/vitest/vitest.mjs';
 
 const [selection, ...words] = process.argv.slice(2);
+// A number is the value of a flag, such as `--bail 1`. Any other word names files.
+const isFlag = (word) => word.startsWith('-') || /^\d+$/.test(word);
 // A named file runs although it is slow.
-const isQuick = selection === 'quick' && words.every((word) => word.startsWith('-'));
+const isQuick = selection === 'quick' && words.every(isFlag);
 const config = isQuick ? 'test/vitest.quick.config.ts' : 'test/vitest.config.ts';
 
 process.exitCode = await runCommands([
