@@ -457,7 +457,8 @@ function openQueue(
     prepare(before: Query, next: Query, most: number): void {
       const number = isNumbered(before, next) ? pageNumber(next) : undefined;
       const count = Math.min(most, window.size(), number === undefined ? 1 : most);
-      for (let index = 0; index < count; index++) {
+      // The pages of `early` follow each other, so only later pages are new.
+      for (let index = early.size; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
         // Requests a page ahead of time with a size limit. If the page is larger, it is requested
