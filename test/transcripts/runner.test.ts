@@ -59,6 +59,27 @@ describe('a transcript', () => {
     );
   });
 
+  test('the error shows how to accept the new output', async () => {
+    const text = write(session('$ echo two', 'one'));
+    await expect(check(text)).rejects.toThrow('npm run transcripts -- --update a.md');
+  });
+
+  test('the error names a value that does not have the form of its placeholder', async () => {
+    const text = write(session('$ echo run 6fc7 done', 'run <pid run> done'));
+    await expect(check(text)).rejects.toThrow('6fc7 does not have the form of <pid run>: ');
+  });
+
+  test('the error names a value that differs from the value of its placeholder', async () => {
+    const text = write(session('$ echo 1; echo 2', '<pid run>', '<pid run>'));
+    await expect(check(text)).rejects.toThrow('2 differs from the value of <pid run>: 1');
+  });
+
+  test('a check and an update name an unknown placeholder', async () => {
+    const text = write(session('$ echo run 6fc7 done', 'run <hsh run> done'));
+    await expect(check(text)).rejects.toThrow('<hsh run> is not a placeholder. Forms: age, ');
+    await expect(update(text)).rejects.toThrow('a.md:8: <hsh run> is not a placeholder. Forms: ');
+  });
+
   test('runs several terminals, and waits for the output of each step', async () => {
     const text = write(
       session(
@@ -274,6 +295,7 @@ describe("a mistake in a transcript's format", () => {
     [write('```console\n$ x\n'), 'has no end'],
     [write(session('text')), 'a session begins with'],
     [write(session("$ cat <<'EOF'", 'text')), 'the command does not end'],
+    [write(session('[watch] $ cat', '[watch] ^X')), 'after "[watch] " must come "$ …", "^C"'],
     [write('Text.\n\n```csv file=a.csv\n```\n'), 'must name the file'],
   ])('reports the mistake in %j', (text, message) => {
     expect(() => parseTranscript('a.md', text)).toThrow(message);
@@ -282,6 +304,7 @@ describe("a mistake in a transcript's format", () => {
 
 describe('placeholders', () => {
   const UUID = '00000000-0000-4000-8000-000000000001';
+  const OTHER = '00000000-0000-4000-8000-000000000002';
 
   test.each(Object.entries(FORMS))(
     'the placeholder <%s> does not match every string',
@@ -295,6 +318,15 @@ describe('placeholders', () => {
     [['<uuid>'], [UUID], ['<uuid>']],
     [['<uuid>'], ['other'], ['other']],
     [['a <age>'], ['b 3 min ago'], ['b <age>']],
+    [
+      [`bicycle ${UUID} was not found (request <uuid>)`],
+      [`bicycle ${UUID} is unknown (request ${OTHER})`],
+      [`bicycle ${UUID} is unknown (request <uuid>)`],
+    ],
+    [['Emmy 0001 <pid run> done'], ['Emmy 0001 6fc7 done'], ['Emmy 0001 6fc7 done']],
+    [['bicycle <uuid> was locked'], [`ride of ${UUID} has begun`], [`ride of ${UUID} has begun`]],
+    [['"uuid":"<uuid>","a":1'], [`"uuid":"${UUID}","a":2`], ['"uuid":"<uuid>","a":2']],
+    [['<pid a>  <pid b>  one'], ['11   22  two'], ['<pid a>   <pid b>  two']],
     [['<uuid a> <uuid a>'], [`${UUID} ${UUID}`], ['<uuid a> <uuid a>']],
     [['<n>'], ['<n>'], ['<n>']],
     [

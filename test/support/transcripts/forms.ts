@@ -95,22 +95,121 @@ export function fits(expected: string, actual: string, values: Values): boolean 
 }
 
 /**
- * Returns a new line of output with the placeholders of the old line where their forms still fit,
- * and with the variables of the transcript.
+ * Returns a new line of output with the placeholders of the old line, and with the variables of the
+ * transcript. A placeholder replaces a value only when the same word stands before or after it as in
+ * the old line. A value that the old line contains literally stays literal, because the transcript
+ * checks it.
  */
 export function keepPlaceholders(old: string | undefined, actual: string, values: Values): string {
+  const pieces = old === undefined ? [] : piecesOf(old, values);
+  const literals = pieces.filter(({ placeholder }) => placeholder === undefined);
   let kept = '';
   let rest = actual;
-  for (const { placeholder } of old === undefined ? [] : piecesOf(old, values)) {
+  for (const [index, { placeholder }] of pieces.entries()) {
     if (placeholder === undefined) continue;
-    const pattern = patternOf(placeholder, values);
-    const match = new RegExp(`(?<!\\w)${pattern}(?!\\w)`).exec(rest);
-    if (match === null) continue;
+    const before = pieces[index - 1]?.text ?? '';
+    const after = pieces[index + 1]?.text ?? '';
+    const isLast = index + 2 === pieces.length;
+    const pattern = new RegExp(`(?<!\\w)${patternOf(placeholder, values)}(?!\\w)`, 'g');
+    const found = Array.from(rest.matchAll(pattern))
+      .filter(([value]) => !literals.some(({ text }) => containsWord(text, value)))
+      .map((match) => ({
+        match,
+        neighbours:
+          Number(endsAlike(before, rest.slice(0, match.index))) +
+          Number(beginsAlike(after, rest.slice(match.index + match[0].length), isLast)),
+      }))
+      .filter(({ neighbours }) => neighbours > 0)
+      .sort((one, other) => other.neighbours - one.neighbours);
+    const match = found[0]?.match;
+    if (match === undefined) continue;
     if (isNamed(placeholder)) values.set(placeholder, match[0]);
     kept += `${withVariables(rest.slice(0, match.index), values)}<${placeholder}>`;
     rest = rest.slice(match.index + match[0].length);
   }
   return kept + withVariables(rest, values);
+}
+
+function containsWord(text: string, word: string): boolean {
+  return new RegExp(`(?<!\\w)${escapePattern(word)}(?!\\w)`).test(text);
+}
+
+const LAST_WORD = /\w+\W*$/;
+const FIRST_WORD = /^\W*\w+/;
+
+/** Whether both texts end with the same word. Without a word, both must be equal. */
+function endsAlike(old: string, actual: string): boolean {
+  const word = LAST_WORD.exec(old)?.[0];
+  if (word === undefined) return withSingleSpaces(old) === withSingleSpaces(actual);
+  return withSingleSpaces(word) === withSingleSpaces(LAST_WORD.exec(actual)?.[0] ?? '');
+}
+
+/**
+ * Whether both texts begin with the same word. Without a word, the new text must begin with the old
+ * text, and must equal it at the end of the line.
+ */
+function beginsAlike(old: string, actual: string, isLast: boolean): boolean {
+  const word = FIRST_WORD.exec(old)?.[0];
+  if (word !== undefined)
+    return withSingleSpaces(word) === withSingleSpaces(FIRST_WORD.exec(actual)?.[0] ?? '');
+  return isLast
+    ? withSingleSpaces(old) === withSingleSpaces(actual)
+    : withSingleSpaces(actual).startsWith(withSingleSpaces(old));
+}
+
+function withSingleSpaces(text: string): string {
+  return text.replace(/\s+/g, ' ');
+}
+
+/**
+ * Returns the texts in brackets that look like placeholders of a line, but are neither a form nor a
+ * variable, and do not appear in the output.
+ */
+export function unknownPlaceholders(
+  expected: string,
+  actual: readonly string[],
+  values: Values,
+): string[] {
+  return Array.from(expected.matchAll(PLACEHOLDER))
+    .filter(([text, placeholder = '']) => {
+      const isKnown = patternOf(placeholder, values) !== undefined;
+      return !isKnown && !actual.some((line) => line.includes(text));
+    })
+    .map(([text]) => text);
+}
+
+/**
+ * Explains why a line of output does not fit an expected line whose literal text it contains: names
+ * each value that does not have the form of its placeholder.
+ */
+export function explainForms(
+  expected: string,
+  actual: readonly string[],
+  values: Values,
+): string[] {
+  const pieces = piecesOf(expected, values);
+  const placeholders = pieces.flatMap(({ placeholder }) => placeholder ?? []);
+  if (placeholders.length === 0) return [];
+  const loose = pieces
+    .map(({ placeholder, text }) => (placeholder === undefined ? escapePattern(text) : '(.+?)'))
+    .join('');
+  for (const line of actual) {
+    const found = new RegExp(`^${loose}$`).exec(line);
+    const reasons = placeholders.flatMap((placeholder, index) =>
+      explainForm(placeholder, found?.[index + 1], values),
+    );
+    if (reasons.length > 0) return reasons;
+  }
+  return [];
+}
+
+function explainForm(placeholder: string, value: string | undefined, values: Values): string[] {
+  const pattern = patternOf(placeholder, values);
+  if (value === undefined || new RegExp(`^${pattern}$`).test(value)) return [];
+  const known = values.get(placeholder);
+  return known === undefined
+    ? [`${value} does not have the form of <${placeholder}>: ${pattern}`]
+    : [`${value} differs from the value of <${placeholder}>: ${known}`];
 }
 
 /** Values that differ in every run, by the words around them. An update writes their placeholders. */

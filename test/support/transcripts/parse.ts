@@ -130,7 +130,8 @@ function readParts(lines: readonly string[], start: number, fail: Fail): Transcr
       const exchanges = readExchanges(body, index + 1, fail);
       parts.push({ kind: 'answers', line: index + 1, exchanges });
     } else if (language === 'console') {
-      parts.push(...readSteps(body, index + 1, readSize(info), fail));
+      const terminals = parts.flatMap((part) => (part.kind === 'step' ? part.terminal : []));
+      parts.push(...readSteps(body, index + 1, { size: readSize(info), terminals }, fail));
     }
     index = close;
   }
@@ -206,14 +207,32 @@ function readSize(info: string): Step['size'] {
   return { columns: Number(columns), rows: Number(rows) };
 }
 
-function readSteps(body: readonly string[], first: number, size: Step['size'], fail: Fail): Step[] {
+/** The terminal of a block, and the names of the terminals in the blocks before it. */
+interface BlockContext {
+  size: Step['size'];
+  terminals: readonly string[];
+}
+
+const INPUTS = '"$ …", "^C", "kill -9", "< …" or "press …"';
+
+function readSteps(
+  body: readonly string[],
+  first: number,
+  { size, terminals }: BlockContext,
+  fail: Fail,
+): Step[] {
   const steps: Step[] = [];
+  const isTerminal = (name: string) =>
+    terminals.includes(name) || steps.some(({ terminal }) => terminal === name);
   let index = 0;
   while (index < body.length) {
     const line = body[index] ?? '';
     const last = steps.at(-1);
     if (!isInput(line)) {
       if (last === undefined) return fail(first + index, 'a session begins with "$ " or "[NAME]"');
+      const name = /^\[([\w-]+)\] /.exec(line)?.[1];
+      if (name !== undefined && isTerminal(name))
+        return fail(first + index, `after "[${name}] " must come ${INPUTS}; "\\" marks output`);
       last.expected.push(line);
       index += 1;
       continue;

@@ -20,8 +20,11 @@ export interface RunningCommand {
   signal(name: NodeJS.Signals): void;
   /** Presses keys. Only possible in a terminal of the built program. */
   press(keys: string): void;
-  /** Resolves when the condition is true, or when the command has ended. */
-  until(condition: () => boolean): Promise<void>;
+  /**
+   * Resolves when the condition is true, or when the command has ended. `describe` returns what the
+   * caller waits for.
+   */
+  until(condition: () => boolean, describe?: () => string): Promise<void>;
 }
 
 /** The parts that all commands of a transcript share. */
@@ -86,9 +89,12 @@ function commandOf(state: State, hands: Pick<RunningCommand, 'signal' | 'press'>
     screen: state.screen,
     code: () => state.code,
     ...hands,
-    async until(condition) {
+    async until(condition, describe = () => 'the command must end') {
       const isDone = () => state.code !== undefined || state.error !== undefined || condition();
-      await eventually(isDone, () => `stdout: ${state.stdout}\nstderr: ${state.stderr}`);
+      await eventually(
+        isDone,
+        () => `${describe()}\nstdout: ${state.stdout}\nstderr: ${state.stderr}`,
+      );
       if (state.error !== undefined) throw state.error;
     },
   };

@@ -10,7 +10,7 @@ import { parseDuration } from '../../../src/terminal/time.js';
 import { preload } from '../program.js';
 import { eventually } from '../running.js';
 import { makeHome } from '../shell.js';
-import { insertValues, type Values } from './forms.js';
+import { explainForms, FORMS, insertValues, unknownPlaceholders, type Values } from './forms.js';
 import {
   needsEscape,
   parseTranscript,
@@ -47,8 +47,15 @@ export function testTranscript(path: string): void {
     if (!isUpdate || updated === text) return;
     writeFileSync(file, updated);
     process.stderr.write(`updated ${path}\n`);
+    // A second run finds the values that differ between runs.
+    await runTranscript(parseTranscript(path, updated), 'check').catch((error: unknown) => {
+      throw new Error(VARIES, { cause: error });
+    });
   });
 }
+
+const VARIES =
+  'a second run printed other output than the update has written: replace the values that differ by placeholders';
 
 const ROOT = new URL('../../../', import.meta.url);
 const SET_DATE = fileURLToPath(new URL('set-date.js', import.meta.url));
@@ -132,12 +139,14 @@ export async function runTranscript(
             throw new TranscriptError(path, part.line, String(error));
           },
         );
+        if (mode === 'update') refuseUnknownForms(transcript, part, actual, scene.values);
         const shown = reconcile(part.expected, actual, scene.values);
         outputs.set(part, shown);
         if (mode === 'check')
-          expect(shown.join('\n'), describeStep(transcript, part, shown)).toBe(
-            part.expected.join('\n'),
-          );
+          expect(
+            shown.join('\n'),
+            describeStep(transcript, part, { shown, actual, values: scene.values }),
+          ).toBe(part.expected.join('\n'));
       }
     }
   } finally {
@@ -150,12 +159,53 @@ export async function runTranscript(
   return withOutputs(transcript, outputs);
 }
 
-/** Names the first line of output that differs, and the command. */
-function describeStep({ path, lines }: Transcript, step: Step, shown: readonly string[]): string {
-  const { line, outputAt, expected } = step;
+/**
+ * Describes why a step fails: the first line of output that differs, the command, the placeholders
+ * that do not fit, and how to accept the new output.
+ */
+function describeStep(
+  { path, lines }: Transcript,
+  { line, outputAt, expected }: Step,
+  { shown, actual, values }: { shown: string[]; actual: string[]; values: Values },
+): string {
   const index = expected.findIndex((text, at) => text !== shown[at]);
+  const differing = expected[index] ?? '';
   const differs = outputAt + 1 + (index === -1 ? expected.length : index);
-  return `${path}:${differs}: the output differs after: ${lines[line - 1]}\n`;
+  return [
+    `${path}:${differs}: the output differs after: ${lines[line - 1]}`,
+    ...unknownPlaceholders(differing, actual, values).map(
+      (text) => `${text} is not a placeholder. ${namesOfPlaceholders(values)}`,
+    ),
+    ...explainForms(differing, actual, values),
+    `To write the new output into the transcript: npm run transcripts -- --update ${path}`,
+    '',
+  ].join('\n');
+}
+
+function namesOfPlaceholders(values: Values): string {
+  const variables = [...values.keys()].filter((name) => !name.includes(' '));
+  return `Forms: ${Object.keys(FORMS).join(', ')}. Variables: ${variables.join(', ')}`;
+}
+
+/**
+ * Refuses to update a step that names an unknown form, such as `<hsh run>`. Otherwise the update
+ * would write the current value into the transcript, and the next run would fail.
+ */
+function refuseUnknownForms(
+  { path }: Transcript,
+  { expected, outputAt }: Step,
+  actual: readonly string[],
+  values: Values,
+): void {
+  for (const [index, line] of expected.entries()) {
+    const unknown = unknownPlaceholders(line, actual, values).find((text) => text.includes(' '));
+    if (unknown !== undefined)
+      throw new TranscriptError(
+        path,
+        outputAt + 1 + index,
+        `${unknown} is not a placeholder. ${namesOfPlaceholders(values)}`,
+      );
+  }
 }
 
 /** Prepares a folder and the environment for the commands of a transcript or a guide. */
@@ -435,7 +485,11 @@ async function showPart(
   };
   const takeWanted = () => take(stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr));
   if (mode === 'check') {
-    await shown.command.until(hasAll);
+    await shown.command.until(
+      hasAll,
+      () =>
+        `the command must print ${wanted.stdout} lines on stdout (now ${stdout().length}) and ${wanted.stderr} on stderr (now ${stderr().length})`,
+    );
     return takeWanted();
   }
   if (!isNew && (await happens(shown.command, hasAll))) {
