@@ -4,6 +4,7 @@
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
+import { UNKNOWN_OUTCOME } from '../http/failure.js';
 import { pauseBefore } from '../http/retry.js';
 import type { Clock } from '../system/clock.js';
 import { count as countOf } from '../terminal/count.js';
@@ -101,8 +102,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
  */
 const GRACE_MS = 1000;
 
-const UNANSWERED =
-  'no answer came before the program ended; it is unknown whether the request was carried out';
+const UNANSWERED = `no answer came before the program ended; ${UNKNOWN_OUTCOME}`;
 
 /** Returns the message for a signal that arrives while changes are in flight. */
 export function waitingFor(count: number): string {

@@ -5,6 +5,7 @@ import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
 import type { FleetError } from '../errors.js';
 import { ExchangeError } from '../http/exchange.js';
+import { UNKNOWN_OUTCOME } from '../http/failure.js';
 import { unexpected } from '../http/json.js';
 import { isUnknownOutcome } from '../http/retry.js';
 import { describeHtml } from '../http/server-text.js';
@@ -174,10 +175,10 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   }
   // A success status with an incomplete body does not prove that the change was carried out.
   if (status >= 200 && status < 300) {
-    const words = `${error.message}; it is unknown whether the request was carried out`;
+    const { message } = error;
     return endOf('unknown', {
       error: error.with({
-        message: words,
+        message: message.includes(UNKNOWN_OUTCOME) ? message : `${message}; ${UNKNOWN_OUTCOME}`,
         hint: error.hint ?? 'check the current state before you try again',
       }),
     });

@@ -191,7 +191,7 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
 };
 
 /** The end of the error message for a change that got no usable response. */
-const UNKNOWN_OUTCOME = 'it is unknown whether the request was carried out';
+export const UNKNOWN_OUTCOME = 'it is unknown whether the request was carried out';
 
 function redirectFailure(
   status: number,
@@ -242,6 +242,10 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ],
   EPIPE: ['connection closed while sending', 'try again'],
   UND_ERR_SOCKET: ['connection closed before the answer was complete', 'try again'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: [
+    'the answer is shorter than its Content-Length',
+    'try again; if it keeps happening, a proxy or the service closes connections',
+  ],
   ETIMEDOUT: ['connection timed out', 'check your network, or raise --timeout'],
   UND_ERR_CONNECT_TIMEOUT: ['connecting took too long', 'check your network, or raise --timeout'],
   [DEADLINE_CODE]: [

@@ -220,6 +220,13 @@ describe('a transcript', () => {
     expect(await check(text)).toBe(text);
   });
 
+  test('names the behaviours of a hostile service', async () => {
+    const text = write(session('$ fleet bicycles list'), 'hostile nonsense');
+    await expect(check(text)).rejects.toThrow(
+      'unknown behaviour: nonsense; behaviours: honest, gzipLie, ',
+    );
+  });
+
   test('shows the requests to a service and the responses', async () => {
     const answers = '```http\n> GET /bicycles/\n< 403\n{"detail": "not you"}\n```\n\n';
     const text = write(

@@ -6,7 +6,7 @@ import { parse as parseYaml } from 'yaml';
 
 /** The fields of the header between the two `---` lines. */
 export interface TranscriptHeader {
-  /** `sandbox --bicycles 50`, the name of a file in services/, `answers` or `none`. */
+  /** `sandbox --bicycles 50`, `hostile breakOff honest`, `answers` or `none`. */
   service: string;
   /** Whether the clock stands still or runs. Both start at the same moment. */
   clock: 'still' | 'running';

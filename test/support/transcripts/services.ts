@@ -1,14 +1,14 @@
-// Starts the service of a transcript: the sandbox, one of the servers in services/, or the answers
-// that the transcript shows.
+// Starts the service of a transcript: the sandbox, a misbehaving server, or the answers that the
+// transcript shows.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Command } from '@commander-js/extra-typings';
 import { addSandboxFlags } from '../../../src/commands/sandbox/flags.js';
 import { parseJson } from '../../../src/json/parse.js';
 import { parseFault, type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import type { RecordedRequest } from '../../../src/sandbox/server.js';
 import { parseDuration } from '../../../src/terminal/time.js';
+import { HOSTILE, type HostileName, hostile } from '../hostile.js';
+import { inTurn, startMisbehaving } from '../misbehaving.js';
 import { startServer } from '../server.js';
 import type { Exchange } from './parse.js';
 
@@ -27,9 +27,6 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** Each file in services/ exports a function of this type with the name `openService`. */
-export type OpenService = (now: () => number) => Promise<Service>;
-
 const NO_SERVICE: Service = {
   env: {},
   requests: () => [],
@@ -42,10 +39,39 @@ export async function startService(line: string, now: () => number): Promise<Ser
   if (name === 'none') return NO_SERVICE;
   if (name === 'sandbox') return startSandboxService(words, now);
   if (name === 'answers') return startAnswers();
-  const file = new URL(`services/${name}.ts`, import.meta.url);
-  if (!existsSync(file)) throw new Error(`there is no service ${name} in test/support/transcripts`);
-  const { openService } = (await import(fileURLToPath(file))) as { openService: OpenService };
-  return openService(now);
+  if (name === 'hostile') return startHostile(words);
+  throw new Error(`unknown service: ${name}; use sandbox, hostile, answers or none`);
+}
+
+/** A page with one bicycle. */
+const PAGE = JSON.stringify({
+  count: 1,
+  next: null,
+  previous: null,
+  results: [
+    { uuid: 'd238dc92-4ed5-4cec-a476-fe5f869ff26e', name: 'Emmy 0001', state: 'available' },
+  ],
+});
+
+/**
+ * Starts a server that misbehaves as the words name it: `breakOff breakOff honest` breaks off two
+ * answers. The last behaviour repeats. The correct answer is a page with one bicycle.
+ */
+async function startHostile(words: readonly string[]): Promise<Service> {
+  const unknown = words.find((word) => !Object.hasOwn(HOSTILE, word));
+  if (unknown !== undefined || words.length === 0)
+    throw new Error(
+      `unknown behaviour: ${unknown}; behaviours: ${Object.keys(HOSTILE).join(', ')}`,
+    );
+  const behaviours = words.map((word) => hostile(word as HostileName, { body: PAGE }));
+  const server = await startMisbehaving(inTurn(...behaviours));
+  return {
+    env: server.env,
+    requests: () =>
+      server.requests.map(({ method, path, body }) => showRequest(method, path, body)),
+    authorizations: () => server.requests.map(({ headers }) => headers['authorization']),
+    close: server.close,
+  };
 }
 
 /** Without `--rate`, nothing changes by itself. */
@@ -68,8 +94,8 @@ export async function startSandboxService(
   return serviceOf(sandbox);
 }
 
-/** Returns the service of a sandbox that a file in services/ started. */
-export async function serviceOf(sandbox: Sandbox): Promise<Service> {
+/** Returns the service of a sandbox. */
+async function serviceOf(sandbox: Sandbox): Promise<Service> {
   return {
     env: {
       FLEET_BASE_URL: sandbox.baseUrl,
