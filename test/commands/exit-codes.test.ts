@@ -1,7 +1,8 @@
 // One table of exit codes and their causes (cli.md section 3). Each row runs one command line against
-// a service with one behaviour. Signals and full disks are tested where they need a process:
-// test/process.test.ts and test/run-end.test.ts.
+// a service with one behaviour. Two codes are tested elsewhere: 1, which needs a bug of fleet
+// (test/internal-error.test.ts), and 131, which needs a prompt (test/commands/prompt-terminal.test.ts).
 
+import { EventEmitter } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -27,6 +28,19 @@ const text =
 const listOf = (count: number, items: readonly unknown[]) => status(200, { count, results: items });
 const EMPTY = listOf(0, []);
 
+const UNTIL = `watch ${UUID} --bicycle ${UUID} --until state=lost --for 1s`;
+
+/** A service with one bicycle and a push channel without messages. */
+function quietService(): Answer {
+  const bicycle = { uuid: UUID, state: 'rented' };
+  return (response, { path }) => {
+    if (path.startsWith('/subscribe/'))
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n');
+    else if (path.startsWith(`/bicycles/${UUID}`)) sendJson(response, 200, bicycle);
+    else sendJson(response, 200, { count: 1, results: [bicycle] });
+  };
+}
+
 interface Cause {
   cause: string;
   line: string;
@@ -34,6 +48,8 @@ interface Cause {
   answer?: Answer;
   env?: NodeJS.ProcessEnv;
   stdin?: string;
+  /** The signal that the operator sends while the command waits for an answer. */
+  signal?: NodeJS.Signals;
 }
 
 /** Returns a port on which nothing listens. */
@@ -188,13 +204,32 @@ const CAUSES: { code: number; kind: string | undefined; causes: Cause[] }[] = [
     kind: 'output',
     causes: [{ cause: 'a file that cannot be written', line: `${LIST} --file /dev/full` }],
   },
+  {
+    code: 124,
+    kind: 'timeout',
+    causes: [{ cause: '--until that was not met in time', line: UNTIL, answer: quietService() }],
+  },
+  // The operator knows about the signal, so fleet prints no error.
+  { code: 129, kind: undefined, causes: [{ cause: 'SIGHUP', line: LIST, signal: 'SIGHUP' }] },
+  {
+    code: 130,
+    kind: undefined,
+    causes: [
+      { cause: 'Ctrl-C', line: LIST, signal: 'SIGINT' },
+      { cause: 'Ctrl-C during a change', line: ACT, signal: 'SIGINT' },
+    ],
+  },
+  { code: 143, kind: undefined, causes: [{ cause: 'SIGTERM', line: LIST, signal: 'SIGTERM' }] },
 ];
 
 describe.each(CAUSES)('exit $code', ({ code, kind, causes }) => {
-  test.each(causes)('$cause', async ({ line, answer = EMPTY, env, stdin }) => {
-    const service = await openServer(answer);
+  test.each(causes)('$cause', async ({ line, answer = EMPTY, env, stdin, signal }) => {
+    const signals = new EventEmitter();
+    const interrupt: Answer = () => void signals.emit(signal ?? '', signal);
+    const service = await openServer(signal === undefined ? answer : interrupt);
     const run = await runFleet([...line.split(' '), '--json'], {
-      env: { ...service.env, ...env },
+      env: { ...service.env, FLEET_SSE_URL: service.url, ...env },
+      signals,
       ...(stdin === undefined ? {} : { stdin }),
     });
     expect(run.code, run.stderr).toBe(code);
