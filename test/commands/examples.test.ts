@@ -351,7 +351,7 @@ describe('examples of help pages and guides', () => {
   describe.concurrent('examples of help pages', () => {
     for (const line of lines) {
       const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
-      test.runIf(canRun)(line, () => tryExample(line), 60_000);
+      test.runIf(canRun)(line, () => tryExample(line));
     }
   });
 });
@@ -361,6 +361,6 @@ describe.concurrent('examples of README and guides', () => {
   const written = ['README.md', ...GUIDES].flatMap(shellLines);
   for (const line of new Set(written.filter((each) => !isOnAPage.has(each)))) {
     const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
-    test.runIf(canRun)(line, () => tryExample(line), 60_000);
+    test.runIf(canRun)(line, () => tryExample(line));
   }
 });

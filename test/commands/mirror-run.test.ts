@@ -6,7 +6,6 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
 import { newFolder } from '../support/folder.js';
 import { freePort, listenOn } from '../support/listen.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
@@ -16,7 +15,7 @@ import { openServer, sendJson } from '../support/server.js';
 
 /** The writer pauses for 10 s or more between these requests. */
 const SPEED = 20;
-const { openScene, now } = openScenes(SPEED);
+const { openScene } = openScenes(SPEED);
 const folder = newFolder();
 const engines = useEngines();
 const [sqlite] = engines;
@@ -389,21 +388,16 @@ describe('errors of `mirror run`', () => {
     },
   );
 
-  test.each(['', '-wal'])(
-    'stops the writer within two heartbeats after its file (%j) is deleted',
-    async (suffix) => {
-      const { run, to, isWhole, said } = await openScene(await newSqlite());
-      const running = run();
-      await isWhole();
-      await said(running, 'watching');
-      rmSync(`${to.replace('sqlite:', '')}${suffix}`);
-      const deletedAtMs = now();
-      const { code, stderr } = await running.ended;
-      const gone = 'was deleted or replaced while the mirror was written';
-      expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
-      expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
-    },
-  );
+  test.each(['', '-wal'])('stops the writer after its file (%j) is deleted', async (suffix) => {
+    const { run, to, isWhole, said } = await openScene(await newSqlite());
+    const running = run();
+    await isWhole();
+    await said(running, 'watching');
+    rmSync(`${to.replace('sqlite:', '')}${suffix}`);
+    const { code, stderr } = await running.ended;
+    const gone = 'was deleted or replaced while the mirror was written';
+    expect([code, stderr]).toEqual([10, expect.stringContaining(gone)]);
+  });
 
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)(
