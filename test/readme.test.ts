@@ -69,7 +69,9 @@ test("README, guides and help pages do not repeat each other's sentences", () =>
 });
 
 /** The sessions of README, and those of guides, which may use what README did. */
-const SESSIONS = ['README.md', ...GUIDES].flatMap((path) => parseSessions(path, readText(path)));
+const SESSIONS = ['README.md', ...GUIDES].flatMap((path) =>
+  parseSessions(path, readText(path)).map((step) => ({ path, step })),
+);
 
 describe.runIf(hasTool('script'))('README and guides show the real output of fleet', () => {
   let scene: Scene;
@@ -80,9 +82,9 @@ describe.runIf(hasTool('script'))('README and guides show the real output of fle
   });
   afterAll(() => scene.service.close());
 
-  test.each(SESSIONS)('the README shows the real output of $action.command', async (step) => {
-    const isLogin = step === SESSIONS[0];
-    await checkGuideStep(scene, step, isLogin ? loginKeys(scene) : []);
+  test.each(SESSIONS)('$path shows the real output of $step.action.command', async (session) => {
+    const isLogin = session === SESSIONS[0];
+    await checkGuideStep(scene, session, isLogin ? loginKeys(scene) : []);
   });
 });
 

@@ -14,6 +14,13 @@ const [selection, ...words] = process.argv.slice(2);
 const isFlag = (word) => word.startsWith('-') || /^\d+$/.test(word);
 // A named file runs although it is slow.
 const isQuick = selection === 'quick' && words.every(isFlag);
+const long = words.find((word) => word.includes('.long.test'));
+if (long !== undefined) {
+  process.stderr.write(
+    `error: ${long} is one of the long tests\nhint: run "npm run test:long -- ${long}"\n`,
+  );
+  process.exit(2);
+}
 const config = isQuick ? 'test/vitest.quick.config.ts' : 'test/vitest.config.ts';
 
 process.exitCode = await runCommands([

@@ -7,6 +7,13 @@ const VITEST = 'node_modules/vitest/vitest.mjs';
 
 const words = process.argv.slice(2);
 const paths = words.filter((word) => word !== '--update');
+const guide = paths.find((path) => /^(?:README\.md|docs\/)/.test(path));
+if (guide !== undefined) {
+  process.stderr.write(
+    `error: ${guide} is not a transcript: it shows real addresses and times\nhint: run "npm test -- test/readme.test.ts", which prints the lines to write into it\n`,
+  );
+  process.exit(2);
+}
 if (words.includes('--update')) process.env['FLEET_TRANSCRIPTS'] = 'update';
 process.exitCode = await runCommands([
   [

@@ -25,9 +25,10 @@ const SHOWN: readonly (readonly [shown: string, variable: string])[] = [
 /** Runs the command of a step on a terminal, and compares the shown output with the real output. */
 export async function checkGuideStep(
   scene: Scene,
-  { action, expected }: Step,
+  { path, step }: GuideStep,
   typing: readonly TypingStep[] = [],
 ): Promise<void> {
+  const { action, expected, line: lineNumber } = step;
   if (action.kind !== 'run') throw new Error('a guide only shows commands');
   const line = action.command.replace('http://127.0.0.1:4010', scene.values.get('service') ?? '');
   const command = startCommand(scene, line, {
@@ -46,7 +47,33 @@ export async function checkGuideStep(
   command.screen?.close();
   const actual = oneLine(unbroken);
   const shown = loosen(oneLine(expected));
-  if (!guidePattern(shown, scene.values).test(actual)) expect(actual).toBe(shown);
+  if (guidePattern(shown, scene.values).test(actual)) return;
+  const real = unbroken
+    .map((each) => asShown(each, scene.values))
+    .join('\n')
+    .trimEnd();
+  expect(
+    real,
+    `${path}:${lineNumber}: the output differs after: $ ${action.command}\nWrite the received lines into ${path}; "…" stands for lines that it does not show.`,
+  ).toBe(expected.join('\n'));
+}
+
+/** A command of README or a guide. */
+export interface GuideStep {
+  path: string;
+  step: Step;
+}
+
+/** Returns a line of real output with the addresses and paths that README shows. */
+function asShown(line: string, values: Values): string {
+  let shown = line;
+  // The first address of a service is the one that most commands show.
+  for (const [address, variable] of SHOWN) {
+    const [, name = '', rest = ''] = /^<(\w+)>(.*)$/.exec(variable) ?? [];
+    const value = values.get(name);
+    if (value !== undefined) shown = shown.replaceAll(`${value}${rest}`, address);
+  }
+  return shown;
 }
 
 /** Line breaks depend on the length of addresses. */
