@@ -316,6 +316,7 @@ describe('a hostile client of `fleet mcp`', () => {
     ['an unknown tool', 'act', { bicycles: ['x'], transition: 'retire' }],
     ['a wrong type', 'list_bicycles', { limit: 'all' }],
     ['an unknown argument', 'list_bicycles', { yes: true }],
+    ['more than 100 states', 'list_bicycles', { state: Array(101).fill('lost') }],
     ['a megabyte of arguments', 'get_bicycle', { bicycle: 'x'.repeat(1_000_000) }],
     ['a name that looks like a flag', 'get_bicycle', { bicycle: '--yes' }],
     ['a condition that looks like flags', 'list_bicycles', { where: ['--file /tmp/x'] }],

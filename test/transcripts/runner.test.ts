@@ -140,8 +140,17 @@ describe('a transcript', () => {
   });
 
   test('a backslash marks output that looks like input', async () => {
-    const text = write(session("$ printf '%s' '$ x'", '\\$ x', '\\ no newline at the end'));
+    const text = write(
+      session(
+        "$ printf '%s' '$ x'",
+        '\\$ x',
+        '\\ no newline at the end',
+        "$ echo '… 2 more lines'",
+        '\\… 2 more lines',
+      ),
+    );
     expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
   });
 
   test('checks the number of omitted lines', async () => {

@@ -285,6 +285,11 @@ describe('the board footer', () => {
   });
 });
 
+test.each([4, 5, 6, 10])('help on %i lines shows how many lines are hidden', (height) => {
+  const lines = draw(60, height, { view: { ...VIEW, panel: { type: 'help' } } });
+  expect(lines.join('\n')).toMatch(/^… \d+ more lines$/m);
+});
+
 test('the board fits every terminal size', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {

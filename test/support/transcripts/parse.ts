@@ -190,9 +190,9 @@ function readExchanges(body: readonly string[], first: number, fail: Fail): Exch
 const INPUT =
   /^(?:\[([\w-]+)\](?:$| (?=\$ |\^C$|kill -|< |press )))?(?:\$ (.*)|(\^C)|kill -(\w+)|< (.*)|press (\S+))?$/;
 
-/** Whether a line of output would be read as input, stderr or an exit code. */
+/** Whether a line of output would be read as input, stderr, an exit code or hidden lines. */
 export function needsEscape(line: string): boolean {
-  return /^(?:!(?: |$)|exit \d+$|\\)/.test(line) || isInput(line);
+  return /^(?:!(?: |$)|exit \d+$|\\|… \d+ more lines?$)/.test(line) || isInput(line);
 }
 
 function isInput(line: string): boolean {

@@ -36,6 +36,8 @@ const isUpdate = process.env['FLEET_TRANSCRIPTS'] === 'update';
 /** In an update, how long a command that continues to run must be quiet before its output counts. */
 const QUIET_MS = 1_000;
 const QUIET_TURNS = 5;
+/** The program needs longer for its first output, because it has to start. */
+const FIRST_TURNS = 15;
 
 /** Defines the test of a transcript. Vitest calls it for each .md file; see plugin.ts. */
 export function testTranscript(path: string): void {
@@ -550,7 +552,8 @@ const SCREEN_LIMIT_MS = 120_000;
 async function untilQuiet({ command, stdout, stderr }: Shown): Promise<void> {
   const sizeNow = () => command.stdout().length + command.stderr().length;
   let size = -1;
-  for (let turn = 0; turn < QUIET_TURNS; turn += 1) {
+  const turns = stdout + stderr === 0 ? FIRST_TURNS : QUIET_TURNS;
+  for (let turn = 0; turn < turns; turn += 1) {
     if (size === sizeNow() && size > stdout + stderr) return;
     size = sizeNow();
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
