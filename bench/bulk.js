@@ -73,7 +73,7 @@ async function* beside(url, folder) {
     const curl = `curl -s -o /dev/null -H 'Authorization: JWT ${token}' -H 'Content-Type: application/json'`;
     const ours = [
       `${act} < ${path} > /dev/null`,
-      `rm -f ${journal}; ${act} --journal ${journal} < ${path} > /dev/null`,
+      `rm -f ${journal}*; ${act} --journal ${journal} < ${path} > /dev/null`,
     ];
     const undici = `"$NODE" ${PEER} -e '${UNDICI.replaceAll("'", `'"'"'`)}' ${path} ${concurrency}`;
     const xargs = `xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`;
