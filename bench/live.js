@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment, isInstalled, limit, PROGRAM } from './measure.js';
+import { cpuSecondsOf, peakMbOf } from './process-figures.js';
 
 const TOTAL = 100_000;
 const PER_SECOND = 2_000;
@@ -26,21 +27,11 @@ function serviceOf(url, folder) {
   });
 }
 
-/** Returns the user and system seconds of a process so far. Works only on Linux. */
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-function peakMbOf(pid) {
-  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-}
-
 /** Returns the share of one core that a process uses from now on. */
 async function coresOf(pid) {
-  const [cpu, startedAt] = [cpuOf(pid), performance.now()];
+  const [cpu, startedAt] = [cpuSecondsOf(pid), performance.now()];
   await sleep(SECONDS * 1000);
-  return ((cpuOf(pid) - cpu) * 1000) / (performance.now() - startedAt);
+  return ((cpuSecondsOf(pid) - cpu) * 1000) / (performance.now() - startedAt);
 }
 
 function row(what, value, most, unit) {

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { peakMbOf } from './process-figures.js';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 /** The program as one executable. */
@@ -77,7 +78,7 @@ export function run(line, env = environment()) {
     let told = '';
     let peakMb = 0;
     const poll = setInterval(() => {
-      for (const pid of programsBelow(child.pid)) peakMb = Math.max(peakMb, peakOf(pid));
+      for (const pid of programsBelow(child.pid)) peakMb = Math.max(peakMb, peakMbOf(pid));
     }, 15);
     child.stderr.on('data', (chunk) => {
       told += chunk;
@@ -118,16 +119,6 @@ function programsBelow(pid) {
   };
   walk(pid);
   return found;
-}
-
-function peakOf(pid) {
-  try {
-    return (
-      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
-    );
-  } catch {
-    return 0;
-  }
 }
 
 export function median(values) {

@@ -5,12 +5,13 @@
 // of the largest fleet.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compare, environment, interleave, limit, PROGRAM, run } from './measure.js';
 import { freePort, startPostgres } from './postgres.js';
+import { peakMbOf, residentMbOf } from './process-figures.js';
 
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const FLEET = 1_000;
@@ -107,7 +108,7 @@ async function messages(url, name, to, bareTo) {
     if (count > 0) first ??= { count, atMs: performance.now() };
     if (first === undefined || count < MESSAGES) return false;
     const perSecond = Math.round((count - first.count) / ((performance.now() - first.atMs) / 1000));
-    row = { perSecond, figure: `${perSecond} a second, ${Math.round(peakOf(pid))} MB` };
+    row = { perSecond, figure: `${perSecond} a second, ${Math.round(peakMbOf(pid))} MB` };
     return true;
   });
   const file = fileURLToPath(new URL('bare.js', import.meta.url));
@@ -138,9 +139,9 @@ async function steady(url, name, to) {
   const seconds = STEADY_SECONDS * 2 + 60;
   await follow(url, `total=${FLEET}.moves=${total}.rate=${STEADY_RATE}`, to, seconds, (now) => {
     if (now.count > WARM_UP_SECONDS * STEADY_RATE) lag = Math.max(lag, now.lag);
-    if (now.count < total / 2) early = Math.max(early, residentOf(now.pid));
-    else late = Math.max(late, residentOf(now.pid));
-    peak = peakOf(now.pid);
+    if (now.count < total / 2) early = Math.max(early, residentMbOf(now.pid));
+    else late = Math.max(late, residentMbOf(now.pid));
+    peak = peakMbOf(now.pid);
     return now.count >= total;
   });
   const what = `${STEADY_RATE} messages a second for ${STEADY_SECONDS} s into ${name}`;
@@ -220,21 +221,4 @@ async function million(url, name, to) {
       's',
     ),
   ];
-}
-
-const peakOf = (pid) => memoryOf(pid, 'VmHWM');
-const residentOf = (pid) => memoryOf(pid, 'VmRSS');
-
-/** Returns the size in MB. */
-function memoryOf(pid, which) {
-  try {
-    return (
-      Number(
-        new RegExp(`${which}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ??
-          0,
-      ) / 1024
-    );
-  } catch {
-    return 0;
-  }
 }

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
+import { peakMbOf } from './process-figures.js';
 
 const INSTANCES = JSON.parse(
   readFileSync(new URL('./routing-instances.json', import.meta.url), 'utf8'),
@@ -87,19 +88,14 @@ async function runMany() {
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  let kilobytes = 0;
+  let megabytes = 0;
   const timer = setInterval(() => {
-    try {
-      const status = readFileSync(`/proc/${program.pid}/status`, 'utf8');
-      kilobytes = Math.max(kilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
-    } catch {
-      // The program has ended.
-    }
+    megabytes = Math.max(megabytes, peakMbOf(program.pid));
   }, 50);
   await new Promise((resolve) => program.once('exit', resolve));
   clearInterval(timer);
   server.close();
-  return { seconds: (performance.now() - started) / 1000, megabytes: kilobytes / 1024 };
+  return { seconds: (performance.now() - started) / 1000, megabytes };
 }
 
 export async function* benchRounds() {
