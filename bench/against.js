@@ -21,8 +21,11 @@ export async function* benchAgainst(url) {
   const other = join(resolve(AGAINST), 'bin', 'fleet.js');
   for (const [line, token] of LINES) {
     const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token });
-    const [ours, theirs] = await interleave(
-      [`"$NODE" "$FLEET" ${line} > /dev/null`, `"$NODE" ${other} ${line} > /dev/null`],
+    const { ours, theirs } = await interleave(
+      {
+        ours: `"$NODE" "$FLEET" ${line} > /dev/null`,
+        theirs: `"$NODE" ${other} ${line} > /dev/null`,
+      },
       ROUNDS,
       env,
     );

@@ -71,14 +71,14 @@ async function* beside(url, folder) {
     const act = `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl --concurrency ${concurrency}`;
     const token = `delay=${delayMs}`;
     const curl = `curl -s -o /dev/null -H 'Authorization: JWT ${token}' -H 'Content-Type: application/json'`;
-    const ours = [
-      `${act} < ${path} > /dev/null`,
-      `rm -f ${journal}*; ${act} --journal ${journal} < ${path} > /dev/null`,
-    ];
+    const ours = {
+      plain: `${act} < ${path} > /dev/null`,
+      kept: `rm -f ${journal}*; ${act} --journal ${journal} < ${path} > /dev/null`,
+    };
     const undici = `"$NODE" ${PEER} -e '${UNDICI.replaceAll("'", `'"'"'`)}' ${path} ${concurrency}`;
     const xargs = `xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`;
     const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token });
-    const [plain, kept, bare] = await interleave([...ours, undici], rounds, env);
+    const { plain, kept, bare } = await interleave({ ...ours, bare: undici }, rounds, env);
     const what = `2,000 actions at ${delayMs} ms, concurrency ${concurrency}`;
     yield compare(`${what}, journal beside none`, kept, plain, 'without', 1.25);
     yield compare(what, plain, bare, 'a bare undici loop', concurrency === 8 ? 1.2 : undefined);
@@ -90,9 +90,10 @@ async function* beside(url, folder) {
     };
     if (!hasPeer) continue;
     // One round is enough, because 2,000 processes take long.
-    const [once, keptOnce, peer] = await interleave([...ours, xargs], 1, env, 0);
-    yield compare(what, once, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);
-    yield compare(`${what}, journal`, keptOnce, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);
+    const besideXargs = await interleave({ ...ours, xargs }, 1, env, 0);
+    const peer = `xargs -P ${PEER_CONCURRENCY} curl`;
+    yield compare(what, besideXargs.plain, besideXargs.xargs, peer, 0.3);
+    yield compare(`${what}, journal`, besideXargs.kept, besideXargs.xargs, peer, 0.3);
   }
 }
 

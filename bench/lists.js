@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, environment, interleave, isInstalled, PEER } from './measure.js';
+import { compare, environment, interleave, isInstalled, PEER, withExecutable } from './measure.js';
 
 const TOTAL = 100_000;
 const SIZE = 100;
@@ -58,33 +58,35 @@ async function* longList(url, folder) {
     (_, index) => `url = "${url}/bicycles/?total=${TOTAL}&size=${SIZE}&page=${index + 1}"`,
   );
   writeFileSync(config, `${lines.join('\n')}\n`);
-  const [jsonl, binary, csv, table, bare, ...peers] = await interleave(
-    [
-      fleet('jsonl'),
-      fleet('jsonl', '"$BINARY"'),
-      fleet('csv'),
-      fleet('table'),
-      asLine(UNDICI),
-      ...((await isInstalled('curl')) ? [`curl -s -K ${config} > /dev/null`] : []),
-      ...((await isInstalled('jq'))
-        ? [`curl -s -K ${config} | jq -c '.results[]' > /dev/null`]
-        : []),
-    ],
+  const hasCurl = await isInstalled('curl');
+  const hasJq = await isInstalled('jq');
+  const curlJq = `curl -s -K ${config} | jq -c '.results[]' > /dev/null`;
+  const { jsonl, binary, csv, table, bare, curl, jq } = await interleave(
+    {
+      jsonl: fleet('jsonl'),
+      ...withExecutable({ binary: fleet('jsonl', '"$BINARY"') }),
+      csv: fleet('csv'),
+      table: fleet('table'),
+      bare: asLine(UNDICI),
+      ...(hasCurl ? { curl: `curl -s -K ${config} > /dev/null` } : {}),
+      ...(hasCurl && hasJq ? { jq: curlJq } : {}),
+    },
     ROUNDS,
     wish(url),
   );
-  const [curl, jq] = peers;
   yield compare('100,000 bicycles, jsonl', jsonl, bare, 'a bare undici loop');
   yield compare('100,000 bicycles, csv', csv, jsonl, 'jsonl', 2);
   yield compare('100,000 bicycles, table', table, jsonl, 'jsonl', 3);
   if (curl !== undefined) {
     yield compare('100,000 bicycles, jsonl', jsonl, curl, 'curl', 1.5);
-    yield compare('executable: 100,000 bicycles, jsonl', binary, curl, 'curl', 1.5);
+    if (binary !== undefined)
+      yield compare('executable: 100,000 bicycles, jsonl', binary, curl, 'curl', 1.5);
     yield compare('a bare undici loop', bare, curl, 'curl');
   }
   if (jq !== undefined) {
     yield compare('100,000 bicycles, jsonl', jsonl, jq, 'curl | jq -c', 0.3);
-    yield compare('executable: 100,000 bicycles, jsonl', binary, jq, 'curl | jq -c', 0.3);
+    if (binary !== undefined)
+      yield compare('executable: 100,000 bicycles, jsonl', binary, jq, 'curl | jq -c', 0.3);
   }
   yield* memory(url, jsonl, bare);
 }
@@ -104,17 +106,18 @@ for (let page = 1; page <= ${TOTAL / SIZE}; page++) { const { results } = await 
 `;
 
 async function latency(url) {
-  const [ours, peer] = await interleave(
-    [fleet('jsonl'), asLine(SEQUENTIAL)],
+  const { ours, peer } = await interleave(
+    { ours: fleet('jsonl'), peer: asLine(SEQUENTIAL) },
     3,
     wish(url, { more: '.delay=20' }),
   );
-  return compare('the same, 20 ms a page', ours, peer, 'page after page', 0.08);
+  return compare('100,000 bicycles, jsonl, 20 ms a page', ours, peer, 'page after page', 0.08);
 }
 
 /** Compares the memory of the measured runs with a list of a tenth of the size. */
 async function* memory(url, large, bare) {
-  const [small] = await interleave([fleet('jsonl')], ROUNDS, wish(url, { total: TOTAL / 10 }), 0);
+  const env = wish(url, { total: TOTAL / 10 });
+  const { small } = await interleave({ small: fleet('jsonl') }, ROUNDS, env, 0);
   const row = (peer, ratio, most) => ({
     what: 'memory, 100,000 bicycles',
     figure: `${Math.round(large.peakMb)} MB`,
@@ -132,11 +135,11 @@ async function* memory(url, large, bare) {
  */
 async function firstRow(url) {
   const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'total=2000.size=100.delay=200' });
-  const [first, all] = await interleave(
-    [
-      '"$NODE" "$FLEET" bicycles list --all -q -o jsonl | head -1 > /dev/null',
-      '"$NODE" "$FLEET" bicycles list --all -q -o jsonl > /dev/null',
-    ],
+  const { first, all } = await interleave(
+    {
+      first: '"$NODE" "$FLEET" bicycles list --all -q -o jsonl | head -1 > /dev/null',
+      all: '"$NODE" "$FLEET" bicycles list --all -q -o jsonl > /dev/null',
+    },
     3,
     env,
   );

@@ -2,14 +2,14 @@
 // medians and peak memory.
 
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { peakMbOf } from './process-figures.js';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 /** The program as one executable. */
-const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
+export const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 /** The argument of `node` when a script of the bench is the peer. */
 export const PEER = '--input-type=module';
 
@@ -55,12 +55,23 @@ export function environment(more = {}) {
   };
 }
 
-/** Returns whether a command is installed. */
+/** Returns the lines that run the executable, or an empty object when it is not built. */
+export function withExecutable(lines) {
+  return existsSync(BINARY) ? lines : {};
+}
+
+const missingCommands = new Set();
+
+/** Returns whether a command is installed. Prints one note about each missing command. */
 export function isInstalled(command) {
   return new Promise((resolve) => {
-    spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) =>
-      resolve(code === 0),
-    );
+    spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) => {
+      if (code !== 0 && !missingCommands.has(command)) {
+        missingCommands.add(command);
+        process.stderr.write(`note: ${command} is not installed; its rows are skipped\n`);
+      }
+      resolve(code === 0);
+    });
   });
 }
 
@@ -128,23 +139,27 @@ export function median(values) {
 }
 
 /**
- * Runs several command lines alternately: A B C A B C … The first rounds do not count. Resolves
- * with the runs of each line.
+ * Runs several named command lines alternately: A B C A B C … The first rounds do not count.
+ * Resolves with the medians of each line under its name.
  */
 export async function interleave(lines, rounds, env, warmUps = 1) {
-  const runs = lines.map(() => []);
+  const runs = Object.fromEntries(Object.keys(lines).map((name) => [name, []]));
   for (let round = -warmUps; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
-    for (const [index, line] of lines.entries()) {
+    for (const [name, line] of Object.entries(lines)) {
       const one = await run(line, env);
-      if (round >= 0) runs[index].push(one);
+      if (round >= 0) runs[name].push(one);
     }
   }
-  return runs.map((ofOne) => ({
-    seconds: median(ofOne.map(({ seconds }) => seconds)),
-    least: Math.min(...ofOne.map(({ seconds }) => seconds)),
-    cpu: median(ofOne.map(({ cpu }) => cpu)),
-    peakMb: median(ofOne.map(({ peakMb }) => peakMb)),
-  }));
+  return Object.fromEntries(Object.entries(runs).map(([name, ofOne]) => [name, summary(ofOne)]));
+}
+
+function summary(runs) {
+  return {
+    seconds: median(runs.map(({ seconds }) => seconds)),
+    least: Math.min(...runs.map(({ seconds }) => seconds)),
+    cpu: median(runs.map(({ cpu }) => cpu)),
+    peakMb: median(runs.map(({ peakMb }) => peakMb)),
+  };
 }
 
 export function milliseconds(seconds) {

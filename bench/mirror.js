@@ -177,11 +177,11 @@ async function firstReading(url, to) {
 /** Measures one page of a large mirror beside one page of the service. */
 async function offline(url, folder) {
   const env = { ...wish(url, `total=${MANY}.size=20`), XDG_STATE_HOME: folder };
-  const [mirror, service] = await interleave(
-    [
-      '"$NODE" "$FLEET" bicycles list --json -q --offline',
-      '"$NODE" "$FLEET" bicycles list --json -q --no-mirror',
-    ],
+  const { mirror, service } = await interleave(
+    {
+      mirror: '"$NODE" "$FLEET" bicycles list --json -q --offline',
+      service: '"$NODE" "$FLEET" bicycles list --json -q --no-mirror',
+    },
     ROUNDS,
     env,
   );

@@ -22,12 +22,13 @@ export async function* benchWatch(url) {
 async function throughput(url) {
   const env = wish(url, `count=${MESSAGES}`);
   const ours = `${watch(MESSAGES)} | cat > /dev/null`;
-  const lines = [ours];
+  const lines = { fleet: ours };
   if ((await isInstalled('curl')) && (await isInstalled('jq'))) {
-    const curl = `curl -sN -H "Authorization: JWT $FLEET_TOKEN" "$FLEET_BASE_URL/subscribe/x/"`;
-    lines.push(`{ ${curl} | sed -n 's/^data: //p' | jq -c . > /dev/null; }`, `${curl} > /dev/null`);
+    const peer = `curl -sN -H "Authorization: JWT $FLEET_TOKEN" "$FLEET_BASE_URL/subscribe/x/"`;
+    lines.jq = `{ ${peer} | sed -n 's/^data: //p' | jq -c . > /dev/null; }`;
+    lines.curl = `${peer} > /dev/null`;
   }
-  const [fleet, jq, curl] = await interleave(lines, 5, env);
+  const { fleet, jq, curl } = await interleave(lines, 5, env);
   const perMillion = `${((fleet.cpu / MESSAGES) * 1e6).toFixed(1)} s CPU a million`;
   if (jq === undefined)
     return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
