@@ -1,8 +1,8 @@
 // Compares this build with another one in alternating pairs: `npm run bench -- --against PATH`, where
 // PATH is the root of a checkout that was built.
 
-import { join, resolve } from 'node:path';
-import { AGAINST, CHOSEN_ROUNDS, compare, environment, interleave } from './measure.js';
+import { compare, environment, interleave } from './measure.js';
+import { CHOSEN_ROUNDS, OTHER_PROGRAM } from './options.js';
 
 const ROUNDS = CHOSEN_ROUNDS ?? 10;
 
@@ -18,13 +18,12 @@ const LINES = [
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchAgainst(url) {
-  const other = join(resolve(AGAINST), 'bin', 'fleet.js');
   for (const [line, token] of LINES) {
     const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token });
     const { ours, theirs } = await interleave(
       {
         ours: `"$NODE" "$FLEET" ${line} > /dev/null`,
-        theirs: `"$NODE" ${other} ${line} > /dev/null`,
+        theirs: `"$NODE" ${OTHER_PROGRAM} ${line} > /dev/null`,
       },
       ROUNDS,
       env,

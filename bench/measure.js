@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { CHOSEN_ROUNDS } from './options.js';
 import { peakMbOf } from './process-figures.js';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
@@ -12,27 +12,6 @@ export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url)
 export const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 /** The argument of `node` when a script of the bench is the peer. */
 export const PEER = '--input-type=module';
-
-const { values, positionals } = parseArgs({
-  options: {
-    rounds: { type: 'string' },
-    node: { type: 'string', multiple: true },
-    against: { type: 'string' },
-  },
-  allowPositionals: true,
-});
-/** The chosen parts of the bench. All parts are chosen without a name. */
-export const CHOSEN_PARTS = positionals;
-/**
- * The maximum number of rounds for every row. It is undefined when each row uses its own number.
- */
-export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
-
-/** The root of another build that is compared in alternating pairs; undefined without one. */
-export const AGAINST = values.against;
-
-/** Other versions of Node, or their paths, for the rows of the start-up. */
-export const CHOSEN_NODES = values.node ?? [];
 
 /**
  * One line of the report.
@@ -144,7 +123,7 @@ export function median(values) {
  */
 export async function interleave(lines, rounds, env, warmUps = 1) {
   const runs = Object.fromEntries(Object.keys(lines).map((name) => [name, []]));
-  for (let round = -warmUps; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
+  for (let round = -warmUps; round < (CHOSEN_ROUNDS ?? rounds); round++) {
     for (const [name, line] of Object.entries(lines)) {
       const one = await run(line, env);
       if (round >= 0) runs[name].push(one);
@@ -173,7 +152,7 @@ function showTime({ seconds, least }) {
     : `${milliseconds(seconds)} (min ${milliseconds(least)})`;
 }
 
-/** Returns a row that compares two times. `most` is the largest ratio that meets the target. */
+/** Returns a row that compares two times. `most` is the largest ratio that meets the goal. */
 export function compare(what, ours, peer, peerName, most) {
   const ratio = ours.seconds / peer.seconds;
   return {

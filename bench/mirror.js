@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compare, environment, interleave, limit, PROGRAM, run } from './measure.js';
+import { MILLION, STEADY_SECONDS } from './options.js';
 import { freePort, startPostgres } from './postgres.js';
 import { peakMbOf, residentMbOf } from './process-figures.js';
 
@@ -17,7 +18,6 @@ const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const FLEET = 1_000;
 const MESSAGES = 200_000;
 const MANY = 100_000;
-const MILLION = Number(process.env.FLEET_BENCH_MILLION ?? 1_000_000);
 const MOST_MB = 150;
 /** A first reading may take this many times as long as a list. */
 const MOST_LISTS = 3;
@@ -25,7 +25,6 @@ const MOST_LISTS = 3;
 const BUSY_MB = 200;
 const LAG_SECONDS = 2;
 const STEADY_RATE = 10_000;
-const STEADY_SECONDS = Number(process.env.FLEET_BENCH_SECONDS ?? 60);
 /** The first reading and the first messages come together. They do not count. */
 const WARM_UP_SECONDS = 5;
 const ROUNDS = 15;

@@ -7,8 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
-  CHOSEN_NODES,
-  CHOSEN_ROUNDS,
   compare,
   environment,
   interleave,
@@ -19,6 +17,7 @@ import {
   withExecutable,
 } from './measure.js';
 import { findNode } from './nodes.js';
+import { CHOSEN_NODES, CHOSEN_ROUNDS } from './options.js';
 
 const ROUNDS = CHOSEN_ROUNDS ?? 20;
 /** The token that asks the service of the bench for one page of 20. */
