@@ -35,7 +35,8 @@ async function coresOf(pid) {
 }
 
 function row(what, value, most, unit) {
-  return limit(what, `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`, value, most, unit);
+  const figure = `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
+  return { ...limit(what, figure, value, most, unit), runs: 1 };
 }
 
 /** Measures full-screen views in a terminal of 140 by 50, if `script` is installed. */

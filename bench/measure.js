@@ -14,8 +14,9 @@ export const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 export const PEER = '--input-type=module';
 
 /**
- * One line of the report.
- * @typedef {{ what: string, figure: string, peer: string, ratio?: number, most?: number, met?: boolean }} Row
+ * One line of the report. `most` is the largest ratio that meets the goal. `runs` is the number of
+ * runs of a measurement that takes long. The report prints it beside the figure.
+ * @typedef {{ what: string, figure: string, peer: string, ratio?: number, most?: number, met?: boolean, runs?: number }} Row
  */
 
 /**
@@ -139,6 +140,21 @@ function summary(runs) {
     cpu: median(runs.map(({ cpu }) => cpu)),
     peakMb: median(runs.map(({ peakMb }) => peakMb)),
   };
+}
+
+/** The number of runs of a measurement that takes long. */
+export const LONG_ROUNDS = CHOSEN_ROUNDS ?? 1;
+
+/**
+ * Repeats a measurement that takes long. `measure` gets the number of the run and resolves with an
+ * object of numbers. Resolves with the medians of these numbers.
+ */
+export async function repeat(measure) {
+  const results = [];
+  for (let round = 0; round < LONG_ROUNDS; round++) results.push(await measure(round));
+  return Object.fromEntries(
+    Object.keys(results[0]).map((name) => [name, median(results.map((one) => one[name]))]),
+  );
 }
 
 export function milliseconds(seconds) {

@@ -8,10 +8,10 @@ export function printGoalHeader() {
 }
 
 /** @param {import('./measure.js').Row} row */
-export function printGoalRow({ what, figure, peer, ratio, most, met }) {
+export function printGoalRow({ what, figure, peer, ratio, most, met, runs }) {
   printCells(GOAL_COLUMNS, [
     what,
-    figure,
+    runs === undefined ? figure : `${figure} (${runs === 1 ? 'one run' : `median of ${runs}`})`,
     peer,
     ratio === undefined ? '-' : ratio.toFixed(2),
     most === undefined ? '-' : `<= ${most}`,

@@ -33,7 +33,7 @@ async function throughput(url) {
   if (jq === undefined)
     return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
   return [
-    compare('200,000 messages, watch --json | cat', fleet, jq, 'curl -N | sed | jq -c', 0.2),
+    compare('200,000 messages, watch --json | cat', fleet, jq, 'curl -N | sed | jq -c', 0.28),
     compare(`the same (${perMillion})`, fleet, curl, 'curl -N'),
   ];
 }
@@ -84,6 +84,7 @@ function delay(url) {
         ratio: value / most,
         most: 1,
         met: value <= most,
+        runs: 1,
       });
       resolve([row('p50', at(0.5), 0.3), row('p99', at(0.99), 3)]);
     });
@@ -104,5 +105,6 @@ async function slowReader(url) {
     ratio: peakMb / 150,
     most: 1,
     met: peakMb <= 150,
+    runs: 1,
   };
 }
