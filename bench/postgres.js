@@ -15,7 +15,7 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Starts PostgreSQL. Resolves with `newDatabase`, which returns the address of an empty database,
- * the process ID, and `stop`. Resolves with undefined when the package is not installed.
+ * `dropDatabase` and `stop`. Resolves with undefined when the package is not installed.
  */
 export async function startPostgres() {
   const { resolve } = createRequire(import.meta.url);
@@ -75,9 +75,13 @@ export async function startPostgres() {
     await new Promise((wait) => setTimeout(wait, 50));
   }
   return {
+    name: 'PostgreSQL',
     async newDatabase(name) {
       await ask(`create database ${name}`);
       return `postgres://postgres@127.0.0.1:${port}/${name}`;
+    },
+    async dropDatabase(name) {
+      await ask(`drop database if exists ${name} with (force)`);
     },
     async stop() {
       server.kill('SIGINT');

@@ -1,6 +1,7 @@
 // The service of the bench. It is a separate process with prepared pages and streams, so that the
 // bench measures only the client.
 
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -115,6 +116,26 @@ function dripMoves(response, count, fleet, perSecond) {
   response.on('close', () => clearInterval(timer));
 }
 
+/** Emits `start` when the bench wants the messages of the streams that wait. */
+const moves = new EventEmitter();
+
+/** Keeps a stream open and without messages until the bench starts its messages. */
+async function untilStarted(response) {
+  const heartbeat = setInterval(() => response.write(': alive\n\n'), 5_000);
+  response.on('close', () => clearInterval(heartbeat));
+  await once(moves, 'start');
+  clearInterval(heartbeat);
+}
+
+/** Writes the events of moving bicycles that a token describes. */
+async function sendMoves(response, wish) {
+  const [count, fleet, rate] = [Number(wish.moves), Number(wish.total), Number(wish.rate)];
+  if (wish.waits !== undefined) await untilStarted(response);
+  if (response.destroyed) return;
+  if (rate > 0) dripMoves(response, count, fleet, rate);
+  else await pourMoves(response, count, fleet);
+}
+
 /** Writes `count` events as fast as the reader accepts them, then ends the stream. */
 async function pour(response, count) {
   const BATCH = 200;
@@ -171,12 +192,14 @@ const take = (request, response) => {
   if (url.pathname.startsWith('/subscribe/')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': open\n\n');
-    const [moves, rate] = [Number(wish.moves), Number(wish.rate)];
-    if (moves > 0 && rate > 0) dripMoves(response, moves, Number(wish.total), rate);
-    else if (wish.moves !== undefined) void pourMoves(response, moves, Number(wish.total));
+    if (wish.moves !== undefined) void sendMoves(response, wish);
     else if (wish.rate !== undefined) drip(response, Number(wish.rate), Number(wish.count));
     else void pour(response, Number(wish.count ?? 0));
     return;
+  }
+  if (url.pathname === '/start-moves') {
+    moves.emit('start');
+    return answer(200, Buffer.from('{}'));
   }
   if (request.method === 'POST') {
     request.resume();
