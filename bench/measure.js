@@ -69,7 +69,8 @@ export function run(line, env = environment()) {
     let told = '';
     let peakMb = 0;
     const poll = setInterval(() => {
-      for (const pid of programsBelow(child.pid)) peakMb = Math.max(peakMb, peakMbOf(pid));
+      for (const pid of programsBelow(child.pid, env.FLEET))
+        peakMb = Math.max(peakMb, peakMbOf(pid));
     }, 15);
     child.stderr.on('data', (chunk) => {
       told += chunk;
@@ -86,10 +87,10 @@ export function run(line, env = environment()) {
 }
 
 /**
- * Returns the descendants of a process that run the program or a peer in Node, by their command
- * line. Works only on Linux.
+ * Returns the descendants of a process that run `program`, the executable or a peer in Node, by
+ * their command line. Works only on Linux.
  */
-function programsBelow(pid) {
+function programsBelow(pid, program) {
   const found = [];
   const walk = (at) => {
     let children = '';
@@ -101,7 +102,7 @@ function programsBelow(pid) {
     for (const child of children.trim().split(' ').filter(Boolean)) {
       try {
         const [first, second] = readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0');
-        if (first === BINARY || second === PROGRAM || second === PEER) found.push(child);
+        if (first === BINARY || second === program || second === PEER) found.push(child);
       } catch {
         // The process has ended.
       }

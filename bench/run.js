@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { benchAgainst } from './against.js';
 import { BINARY, isInstalled } from './measure.js';
 import { findNode } from './nodes.js';
 import {
@@ -16,7 +17,7 @@ import {
   refuse,
   SHOULD_BUILD,
 } from './options.js';
-import { printGoalHeader, printGoalRow } from './report.js';
+import { printGoalHeader, printGoalRow, printPairHeader, printPairRow } from './report.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Above this load the figures are useless. */
@@ -39,8 +40,7 @@ try {
     securePort === undefined
       ? undefined
       : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
-  const parts = OTHER_PROGRAM === undefined ? CHOSEN_PARTS : ['against'];
-  for (const part of parts) await measurePart(part, url, secure);
+  for (const part of CHOSEN_PARTS) await measurePart(part, url, secure);
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
@@ -50,6 +50,11 @@ try {
 async function measurePart(part, url, secure) {
   process.stderr.write(`measuring ${part} …\n`);
   try {
+    if (OTHER_PROGRAM !== undefined) {
+      printPairHeader();
+      for await (const row of benchAgainst(part, url)) printPairRow(row);
+      return;
+    }
     printGoalHeader();
     const measures = await import(`./${part}.js`);
     const measure = Object.values(measures).find(
@@ -110,6 +115,10 @@ function printConditions() {
     `fleet ${version} (${commitOf(ROOT)}), Node ${process.version}, ` +
       `${availableParallelism()} processors, load ${load.toFixed(2)} before the bench`,
   );
+  if (OTHER_PROGRAM !== undefined) {
+    const other = join(OTHER_PROGRAM, '..', '..');
+    console.log(`compared with ${other} (${commitOf(other)})`);
+  }
   if (load > MOST_LOAD)
     process.stderr.write(
       `warning: the load of this machine is ${load.toFixed(2)}, above ${MOST_LOAD}: do not trust the figures\n`,

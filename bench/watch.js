@@ -4,13 +4,18 @@
 import { spawn } from 'node:child_process';
 import { compare, environment, interleave, isInstalled, PROGRAM, run } from './measure.js';
 
-const MESSAGES = 200_000;
+export const WATCHED_MESSAGES = 200_000;
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 
-const wish = (url, token) =>
-  environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token });
-const watch = (count) =>
-  `"$NODE" "$FLEET" watch ${ORGANIZATION} --json -q --resync-pages 0 --max-events ${count}`;
+/** Returns the environment of `fleet watch`. `token` describes the service. */
+export function watchEnvironment(url, token = `count=${WATCHED_MESSAGES}`) {
+  return environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token });
+}
+
+/** Returns the command line that watches a number of messages. */
+export function watchLine(count = WATCHED_MESSAGES) {
+  return `"$NODE" "$FLEET" watch ${ORGANIZATION} --json -q --resync-pages 0 --max-events ${count}`;
+}
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchWatch(url) {
@@ -20,8 +25,8 @@ export async function* benchWatch(url) {
 }
 
 async function throughput(url) {
-  const env = wish(url, `count=${MESSAGES}`);
-  const ours = `${watch(MESSAGES)} | cat > /dev/null`;
+  const env = watchEnvironment(url);
+  const ours = `${watchLine()} | cat > /dev/null`;
   const lines = { fleet: ours };
   if ((await isInstalled('curl')) && (await isInstalled('jq'))) {
     const peer = `curl -sN -H "Authorization: JWT $FLEET_TOKEN" "$FLEET_BASE_URL/subscribe/x/"`;
@@ -29,9 +34,9 @@ async function throughput(url) {
     lines.curl = `${peer} > /dev/null`;
   }
   const { fleet, jq, curl } = await interleave(lines, 5, env);
-  const perMillion = `${((fleet.cpu / MESSAGES) * 1e6).toFixed(1)} s CPU a million`;
+  const perMillion = `${((fleet.cpu / WATCHED_MESSAGES) * 1e6).toFixed(1)} s CPU a million`;
   if (jq === undefined)
-    return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
+    return [{ what: `${WATCHED_MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
   return [
     compare('200,000 messages, watch --json | cat', fleet, jq, 'curl -N | sed | jq -c', 0.28),
     compare(`the same (${perMillion})`, fleet, curl, 'curl -N'),
@@ -63,7 +68,7 @@ function delay(url) {
         String(count),
       ],
       {
-        env: wish(url, `rate=${PER_SECOND}.count=${count}`),
+        env: watchEnvironment(url, `rate=${PER_SECOND}.count=${count}`),
         stdio: ['ignore', 'pipe', 'ignore'],
       },
     );
@@ -94,10 +99,7 @@ function delay(url) {
 async function slowReader(url) {
   const SECONDS = 20;
   const reader = `"$NODE" -e 'const { readSync } = require("node:fs"); const buffer = Buffer.alloc(1000); const end = Date.now() + ${SECONDS * 1000}; while (Date.now() < end) { readSync(0, buffer); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); }'`;
-  const { peakMb } = await run(
-    `${watch(MESSAGES)} | ${reader} || true`,
-    wish(url, `count=${MESSAGES}`),
-  );
+  const { peakMb } = await run(`${watchLine()} | ${reader} || true`, watchEnvironment(url));
   return {
     what: 'watch into a reader of 10 kB/s, memory',
     figure: `${Math.round(peakMb)} MB`,
