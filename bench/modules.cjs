@@ -22,7 +22,12 @@ Module._load = function loadMeasured(request, ...others) {
   }
 };
 
+/** Removes the hash that the build adds to the name of a file of `dist`. */
+function nameOf(request) {
+  return basename(request).replace(/(?:-[\w-]{8})?\.cjs$/, '');
+}
+
 process.on('exit', () => {
-  const rows = [...own].map(([request, ms]) => [basename(request), ms]);
+  const rows = [...own].map(([request, ms]) => [nameOf(request), ms]);
   writeFileSync(process.env.FLEET_BENCH_MODULES, JSON.stringify(rows));
 });
