@@ -225,3 +225,5 @@ const [key, cert] = process.argv.slice(2).map((path) => readFileSync(path));
 const ports = [await listen(createServer(take))];
 if (cert !== undefined) ports.push(await listen(createSecureServer({ key, cert }, take)));
 process.send?.(ports);
+// A bench that was killed cannot end this process.
+process.once('disconnect', () => process.exit());
