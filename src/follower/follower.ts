@@ -107,8 +107,12 @@ export class Follower {
   doubt: OpenDoubt | undefined;
   /** The planned second read of the list after a gap. */
   #secondLook: SecondLook | undefined;
-  /** The second read of the list after a gap, while it is in progress. */
+  /** The second read of the list after a gap, while it is in progress or waits for a retry. */
   #runningSecondLook: SecondLook | undefined;
+  /** The number of gaps that have begun. */
+  #gapCount = 0;
+  /** The number of gaps that had begun when fleet last began to read changes. */
+  #gapsAtReading = 0;
   /** A report that is held back until the whole list has been read. */
   #pendingReport: Report | undefined;
   /**
@@ -350,6 +354,7 @@ export class Follower {
   }
 
   #begin(startedMs: number, fromMs: number, reason: string, wasReplayed: boolean, now: Moment) {
+    this.#gapCount++;
     this.#gaps.begin({ startedMs, reason, wasReplayed }, now);
     this.#catchUp.missFrom(fromMs);
   }
@@ -424,22 +429,46 @@ export class Follower {
     this.#wantSecondLook(now);
     if (this.#catchUp.wanted !== undefined) {
       if (!this.#check.isChecking || this.#catchUp.mark !== undefined) this.#check.askedAt = now;
-      return this.#catchUp.begin(now);
+      return this.#beginReading(now);
     }
     if (this.#catchUp.mark !== undefined || wanted !== undefined) return;
     if (isOnce) return this.#emit({ type: 'settled' });
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
+  /** Whether a gap began after fleet last began to read changes. */
+  get #isNewGap(): boolean {
+    return this.#gapCount > this.#gapsAtReading;
+  }
+
+  /**
+   * Begins to read the changes, if the pause after the previous read is over. If a gap began while
+   * a retry or a regular comparison was waiting, this read is the first one after that gap.
+   */
+  #beginReading(now: Moment) {
+    if (this.#isNewGap) {
+      this.#runningSecondLook = undefined;
+      this.#check.isChecking = false;
+    }
+    this.#catchUp.begin(now);
+    if (this.#catchUp.isReading) this.#gapsAtReading = this.#gapCount;
+  }
+
   /**
    * Requests the second read of the list when it is due. If a new gap has begun, the list is
-   * requested for the new gap anyway. That read then also serves as the second read.
+   * requested for the new gap anyway, once the service has had time to resend messages. That read
+   * then also serves as the second read.
    */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
-    const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
-    if (look === undefined || (now.monotonicMs < look.dueMs && !isNewGap)) return;
+    const isNewGap = this.#isNewGap;
+    const isDue = isNewGap
+      ? this.#catchUp.wanted !== undefined
+      : now.monotonicMs >= (look?.dueMs ?? 0);
+    if (look === undefined || !isDue) return;
     this.#secondLook = undefined;
+    // A regular comparison may be waiting. The second read covers it, and is always reported.
+    this.#check.isChecking = false;
     if (!isNewGap) this.#runningSecondLook = look;
     this.#catchUp.missFrom(look.mark.fromMs, look.mark);
     this.#catchUp.want(look.sinceWallMs, this.#options.mostPages, now);
@@ -495,7 +524,7 @@ export class Follower {
       this.#catchUp.missFrom(fromMs, { ...this.known.mark(fromMs), lagMs: LONGEST_LAG_MS });
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
     }
-    this.#catchUp.begin(now);
+    this.#beginReading(now);
   }
 
   /**
@@ -617,6 +646,7 @@ export class Follower {
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
+    this.#gapsAtReading = this.#gapCount;
     this.#closeGap();
   }
 

@@ -298,6 +298,53 @@ test.each([
   expect(follower.doubt?.reason).toBe(reason);
 });
 
+test('a regular comparison does not replace the second look', () => {
+  const { take, connect, lose, page, wholePage, reports } = openFollower(['t']);
+  connect('t', 0);
+  wholePage(1, bicycle('available', -60));
+  lose('t', 295, 1_000);
+  connect('t', 296, at(294).wallMs);
+  page(298, bicycle('available', -60));
+  // The comparison is due after 300 s, and waits for the pause between two readings.
+  take({ type: 'tick' }, 301);
+  take({ type: 'tick' }, 308);
+  page(309, bicycle('available', -60));
+  expect(reports().map(({ reason }) => reason)).toEqual([BEING_CHECKED]);
+  take({ type: 'tick' }, 329);
+  page(330, bicycle('available', -60));
+  expect(reports().map(({ isComplete }) => isComplete)).toEqual([false, true]);
+});
+
+test('the retry of a second look is the first look after another gap', () => {
+  const { take, connect, lose, page, wholePage, reports, lastId } = openFollower(['t']);
+  connect('t', 0);
+  wholePage(1, bicycle('available', -60));
+  lose('t', 10, 1_000);
+  connect('t', 11, at(9).wallMs);
+  page(13, bicycle('available', -60));
+  take({ type: 'tick' }, 43);
+  take({ type: 'failed', id: lastId(), error: new FleetError('service', 'HTTP 503') }, 44);
+  lose('t', 50, 1_000);
+  connect('t', 80, at(49).wallMs);
+  page(82, bicycle('available', -60));
+  expect(reports().map(({ reason }) => reason)).toEqual([BEING_CHECKED, BEING_CHECKED]);
+});
+
+test('a second look that is due during another gap becomes its first look', () => {
+  const { take, connect, lose, page, wholePage, reports, log } = openFollower(['t']);
+  connect('t', 0);
+  wholePage(1, bicycle('available', -60));
+  lose('t', 10, 1_000);
+  connect('t', 11, at(9).wallMs);
+  page(13, bicycle('available', -60));
+  lose('t', 40, 1_000);
+  take({ type: 'tick' }, 45);
+  connect('t', 60, at(39).wallMs);
+  page(62, bicycle('available', -60));
+  expect(reports().map(({ reason }) => reason)).toEqual([BEING_CHECKED, BEING_CHECKED]);
+  expect(log.filter(({ type }) => type === 'read-page').length).toBe(2);
+});
+
 test('a comparison stays incomplete until a list proves completeness', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;
