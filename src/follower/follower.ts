@@ -572,13 +572,15 @@ export class Follower {
       check.comparedTo = check.askedAt;
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
+    const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
     if (!isChecking) {
       const before = this.#runningSecondLook;
       this.#runningSecondLook = undefined;
-      if (report.isComplete) this.#planSecondLook({ ...report, newer }, mark, before, now);
+      // The whole list can lag too, so it does not replace the second read.
+      if (report.isComplete || isShort)
+        this.#planSecondLook({ ...report, newer }, mark, before, now);
     }
     if (report.isComplete) this.#closeGap();
-    const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
     const reason =
       difference ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
     if (reason === undefined) return this.#report(report, isChecking);

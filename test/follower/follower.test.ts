@@ -345,6 +345,23 @@ test('a second look that is due during another gap becomes its first look', () =
   expect(log.filter(({ type }) => type === 'read-page').length).toBe(2);
 });
 
+test('looks again when only the whole list showed all changes of a gap', () => {
+  const { take, connect, lose, pageWithNext, wholePage, reports } = openFollower(['t']);
+  const readAll = (seconds: number) => {
+    for (let page = 0; page < 5; page++) pageWithNext(seconds, bicycle('available', seconds));
+    wholePage(seconds + 1, bicycle('available', seconds), named('b'));
+  };
+  connect('t', 0);
+  wholePage(1, named('a'), named('b'));
+  lose('t', 10, 1_000);
+  connect('t', 11, at(9).wallMs);
+  readAll(13);
+  expect(reports().at(-1)).toMatchObject({ isComplete: false, reason: BEING_CHECKED });
+  take({ type: 'tick' }, 44);
+  readAll(44);
+  expect(reports().map(({ isComplete }) => isComplete)).toEqual([false, true]);
+});
+
 test('a comparison stays incomplete until a list proves completeness', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;
