@@ -26,8 +26,8 @@ const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 /** Messages of a measurement without a limit for the rate. */
 const MESSAGES = 200_000;
 /**
- * The fleets whose bicycles move in turn. In a small fleet, a batch contains several messages of the
- * same bicycle, and the mirror writes them as one row.
+ * The sizes of the fleets. The bicycles move in turn. In a small fleet, a batch contains several
+ * messages of the same bicycle, and the mirror writes the bicycle once.
  */
 const FLEETS = [
   { bicycles: 1_000, mostDriverRatio: 4 },
@@ -78,7 +78,7 @@ export async function* benchMirror(url) {
       for (const fleet of FLEETS) yield* messageRows(url, engine, fleet);
       yield* await steadyRows(url, engine);
     }
-    // The path at which the program looks for a mirror by itself.
+    // The default path of the program.
     const path = join(folder, 'fleet', 'default.db');
     yield* await firstReading(url, path);
     yield await offline(url, folder);
