@@ -202,6 +202,54 @@ test('waits for a slow reader without reporting the service as silent', async ()
   expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
 
+test('a connection that ended while its reader was busy leaves no timer behind', async () => {
+  const server = await openMisbehaving(good);
+  const network = await openNetwork({}, 10_000, openSecrets());
+  const stop = new AbortController();
+  const clock = systemClock();
+  let pendingTimers = 0;
+  const counting = {
+    ...clock,
+    after(milliseconds: number, action: () => void) {
+      let isPending = true;
+      pendingTimers += 1;
+      const forget = () => {
+        if (isPending) pendingTimers -= 1;
+        isPending = false;
+      };
+      const cancel = clock.after(milliseconds, () => {
+        forget();
+        action();
+      });
+      return () => {
+        forget();
+        cancel();
+      };
+    },
+  };
+  let release: () => void = () => {};
+  const ending = await connectOnce({
+    ...streamOptions(network),
+    clock: counting,
+    url: new URL('/subscribe/topic/', server.url),
+    headers: {},
+    lastEventId: '',
+    signal: stop.signal,
+    subject: 'the subscription',
+    room: () =>
+      new Promise<void>((resolve) => {
+        release = resolve;
+        stop.abort(new FleetError('interrupted', 'enough'));
+      }),
+    onOpen() {},
+    onReceived() {},
+  });
+  release();
+  await new Promise((resolve) => setImmediate(resolve));
+  await network.close();
+  expect([ending.error.kind, pendingTimers]).toEqual(['interrupted', 0]);
+});
+
 test('EventSource neither reconnects on its own nor leaves a timer behind', async () => {
   const server = await openMisbehaving((socket) =>
     socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),

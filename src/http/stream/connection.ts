@@ -132,7 +132,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 
     const end = (ending: ConnectionEnd) => {
       cancelTimeout();
-      silence.end();
+      silence.close();
       signal.removeEventListener('abort', onAbort);
       // The library starts a reconnect timer right after its `error` event. Closing the EventSource
       // only after the event also stops this timer.
@@ -215,15 +215,21 @@ async function* readEvents(
 
 /**
  * Returns a timer that calls `onLimit` when no data arrives for `limitMs`. The timer is stopped
- * while the consumer is busy, because fleet reads no data during this time.
+ * while the consumer is busy, because fleet reads no data during this time. After `close` it never
+ * starts again, because a pending timer keeps the process running.
  */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
+  let isClosed = false;
   return {
     end: () => cancel(),
     begin() {
       cancel();
-      cancel = clock.after(limitMs, onLimit);
+      if (!isClosed) cancel = clock.after(limitMs, onLimit);
+    },
+    close() {
+      isClosed = true;
+      cancel();
     },
   };
 }
