@@ -60,6 +60,8 @@ export interface Service {
   readonly fleet: ReadonlyMap<string, Bicycle>;
   readonly made: readonly Made[];
   readonly removed: readonly Removed[];
+  /** When the program began to read changes: each request for a first page or for one bicycle. */
+  readonly readingsMs: readonly number[];
   readonly mood: Mood;
   change(): void;
   /** Deletes a bicycle without a message. */
@@ -133,6 +135,7 @@ export async function openService(
   const mood: Mood = { push: 'fine', list: 'fine', token: 0, mayAskMuch: false, isTroubled: false };
   const made: Made[] = [];
   const removed: Removed[] = [];
+  const readingsMs: number[] = [];
   /** An earlier state of the fleet for the replica. */
   let past: { atMs: number; fleet: Map<string, Bicycle> }[] = [];
   /** A reading uses one replica, because a change between two replicas could not be detected. */
@@ -217,6 +220,7 @@ export async function openService(
   const list = (socket: Socket, { path }: PushRequest, isCut: boolean, cacheMs = 0) => {
     const url = new URL(path, 'http://x');
     const [, noun, uuid = ''] = url.pathname.split('/');
+    if (uuid !== '' || isFirstPageOfChanges(url)) readingsMs.push(lifeMs());
     const age: { [name: string]: string } =
       cacheMs > 0 && uuid === '' ? { Age: String(cacheMs / 1000) } : {};
     const answer = (status: number, text: string) =>
@@ -243,6 +247,7 @@ export async function openService(
     fleet,
     made,
     removed,
+    readingsMs,
     mood,
     isStanding: () => connections.size >= Math.max(1, followed),
     change() {
@@ -330,6 +335,14 @@ export async function openService(
     },
     close: server.close,
   };
+}
+
+/** Whether a request begins to read changes. A request for the count asks for pages of one bicycle. */
+function isFirstPageOfChanges({ searchParams }: URL): boolean {
+  const [ordering, page, size] = ['ordering', 'page', 'page_size'].map((name) =>
+    searchParams.get(name),
+  );
+  return ordering === '-modified' && page === null && size !== '1';
 }
 
 /** The possible behaviours of a service. */

@@ -1,6 +1,7 @@
 // Runs `fleet watch` under failures and parses its lines or JSON about changes, gaps and readings.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
+import { BEING_CHECKED } from '../../src/follower/follower.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict } from './chaos.js';
 import { chooseTraits, type Life, type Luck, ORGANIZATION, uuidAt } from './chaos-service.js';
@@ -12,6 +13,8 @@ const SPEED = 20;
  * The maximum real time between a change and its line, in addition to the delays of a busy machine.
  */
 const LATE_MS = 1_500;
+/** The longest time in which the test does not read the lines of the program. */
+const LONGEST_PAUSE_MS = 42_000;
 /** The time after the last failure, longer than every delay of the watch. */
 const QUIET_END_MS = 180_000;
 
@@ -54,16 +57,19 @@ function openWatch(luck: Luck, life: Life): Consumer {
     async judge({ service, waitMs }) {
       const made = service.made.filter(({ uuid }) => names.length === 0 || names.includes(uuid));
       const { removed } = service;
-      const { hasVersions, hasFuture, lagMs } = traits;
+      const { hasVersions, hasFuture, hasFalls, lagMs } = traits;
       const lateMs = (LATE_MS + waitMs) * SPEED;
       const history = {
         ...reader.history,
+        reports: reader.reports.map((report) => withStart(report, service.readingsMs)),
         made,
         removed,
         hasVersions,
         hasFuture,
+        hasFalls,
         lagMs,
         lateMs,
+        lineDelayMs: LONGEST_PAUSE_MS + lateMs,
         isBounded,
         isRaw: form === 'json',
       };
@@ -79,16 +85,36 @@ function openWatch(luck: Luck, life: Life): Consumer {
 
 type Form = 'lines' | 'json';
 
+/** A report, and when the previous reading ended. */
+type Report = Reading & { afterMs: number };
+
+/**
+ * Adds the earliest time at which a reading may have begun. An earlier reading may have had no
+ * report. A reading that is not complete may therefore have begun later.
+ */
+function withStart({ afterMs, ...report }: Report, readingsMs: readonly number[]): Reading {
+  const startedMs = readingsMs.find((ms) => ms >= afterMs && ms <= report.atMs);
+  return report.isComplete ? { ...report, startedMs } : report;
+}
+
 /**
  * Parses the output of the process: lines of stdout, and reports of gaps and readings on stderr.
  */
 function openReader(form: Form, lifeMs: () => number) {
   const shown: Shown[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
-  const reports: Reading[] = [];
+  const reports: Report[] = [];
+  /** When the last reading ended. */
+  let afterMs = 0;
   const gone: Removed[] = [];
   const faults: string[] = [];
   let summary: { [field: string]: unknown } | undefined;
+  const report = (isOfGap: boolean, isComplete: boolean, text: string) => {
+    const atMs = lifeMs();
+    const isBeingChecked = text.includes(BEING_CHECKED);
+    reports.push({ atMs, afterMs, isOfGap, isComplete, isBeingChecked });
+    afterMs = atMs;
+  };
   const readLine = (line: string) => {
     const cells = line.split('  ').filter((cell) => cell !== '');
     const left = / gone, was /.test(line) ? cells[1]?.trim() : undefined;
@@ -142,31 +168,28 @@ function openReader(form: Form, lifeMs: () => number) {
         atMs: lifeMs(),
       });
     } else if (event === 'resync' && 'pages' in record) {
-      reports.push({
-        atMs: lifeMs(),
-        isOfGap: record['since'] !== null,
-        isOpen: record['complete'] !== true || Number(record['unknown']) > 0,
-      });
+      report(record['since'] !== null, record['complete'] === true, line);
+    } else if (event === 'resync' && 'since' in record) {
+      // The list could not be read.
+      afterMs = lifeMs();
     }
   };
   const readWords = (line: string) => {
     const back = /back after ([\d a-z]+), no updates/.exec(line)?.[1];
     if (back !== undefined) gaps.push({ fromMs: lifeMs() - durationOf(back), toMs: lifeMs() });
     if (line.includes('lost one event')) gaps.push({ fromMs: lifeMs(), toMs: lifeMs() });
-    if (/ checked the list: /.test(line)) {
-      reports.push({
-        atMs: lifeMs(),
-        isOfGap: true,
-        isOpen: /, but | not known before/.test(line),
-      });
+    if (line.includes(' checked the list: ')) {
+      report(true, !line.includes(', but '), line);
     }
+    if (line.includes(' the list could not be read ')) afterMs = lifeMs();
   };
   return {
     take(line: string, of: 'stdout' | 'stderr') {
       if (of === 'stdout') (form === 'json' ? readMessage : readLine)(line);
       else (form === 'json' ? readRecord : readWords)(line);
     },
-    history: { shown, gaps, reports, gone },
+    history: { shown, gaps, gone },
+    reports,
     faults,
     summary: () => summary,
   };

@@ -1,17 +1,5 @@
-// The rules that every watch must obey, whatever the service and the network do. The tests compare
-// the lines of a watch with the real changes of a simulated service. docs/watching.md says the same
-// to operators.
-//
-// 1. Each change is shown once.
-// 2. A change that is not shown happened in a reported gap. The next readings of the list show a
-//    later state of its bicycle, or say that they are not complete.
-// 3. A bicycle that exists is not reported as gone. A deleted bicycle is reported as gone once,
-//    and before a reading is reported as complete.
-// 4. The last line about a bicycle shows its newest state.
-// 5. At the end, the watch knows exactly the bicycles of the service.
-//
-// Some services do not send the data that a rule needs: versions, times, an order, a count, or a
-// current list. The exceptions below each rule name the missing data.
+// Checks the rules of a watch. watch-rules.md describes each rule and each exception. The keys here
+// are the numbers of that page.
 
 /** A change at the service. Its id also is the new value of the bicycle's charge. */
 export interface Made {
@@ -29,9 +17,8 @@ export interface Made {
 export interface Shown {
   id: number;
   uuid: string | undefined;
-  /** The kind of the line: `update`, `late`, `repeat` or `caught-up`. */
-  how: string;
-  atMs?: number;
+  how: 'update' | 'late' | 'caught-up';
+  atMs: number;
 }
 
 /** A bicycle that was deleted without a message, or that the watch reported as gone. */
@@ -45,11 +32,13 @@ export interface Removed {
 /** A reading of the list that the watch reported. */
 export interface Reading {
   atMs: number;
-  /** When its first page was requested, if known. */
+  /** When its first page was requested; undefined when unknown. */
   startedMs?: number | undefined;
   isOfGap: boolean;
-  /** Whether it is incomplete or counts unknown bicycles. */
-  isOpen: boolean;
+  /** Whether the watch says that the reading is complete. */
+  isComplete: boolean;
+  /** Whether the watch says that it is still checking the reading. */
+  isBeingChecked: boolean;
   /**
    * Whether a message during the reading concerned a bicycle that the list may hide. Then the
    * counts cannot be compared.
@@ -64,113 +53,150 @@ export interface History {
   gaps: readonly { fromMs: number; toMs: number }[];
   reports: readonly Reading[];
   /** The deleted bicycles. */
-  removed?: readonly Removed[];
+  removed: readonly Removed[];
   /** The bicycles that the watch reported as gone. */
-  gone?: readonly Removed[];
+  gone: readonly Removed[];
   /**
-   * Whether some bicycles are unknown, because the list is longer than the watch reads. A new
-   * bicycle can then hide a deleted one in the count.
+   * When the first list was read completely. Only needed for a board: it reads the whole list first,
+   * and the changes of a gap up to a page limit.
    */
-  isBounded?: boolean;
+  firstListMs?: number | undefined;
+  /** Whether the watch reads only a part of the list, because of its page limit. */
+  isBounded: boolean;
   /** The largest age of the list; 0 when the list is always current. */
-  lagMs?: number;
+  lagMs: number;
   /** Whether the service sends versions that can be compared. */
   hasVersions: boolean;
   /** Whether the service sends the time of the last change. */
   hasModified?: boolean;
   /** Whether the first bicycle sometimes has a modification time of tomorrow. */
   hasFuture?: boolean;
-  /** Whether the list contains more than its count says. */
+  /** Whether versions can fall, because the service is restored from a backup. */
+  hasFalls?: boolean;
+  /** Whether the list contains the user's own bicycles in states that it hides otherwise. */
   hasOwn?: boolean;
   /** Whether two organizations are followed, each on its own connection. */
   hasTwo?: boolean;
-  /**
-   * Whether the service does not order its list by time, or sends no count. Short pages may look
-   * ordered, or shift unnoticed.
-   */
-  hasNoOrder?: boolean;
-  /** The largest delay before a gap is noticed. */
+  /** Whether the service sends no usable count of its bicycles. */
+  hasNoCount?: boolean;
+  /** How late the test may notice a gap. */
   lateMs: number;
-  /**
-   * Whether messages are printed as they arrive, so that a change which a list showed before is
-   * printed again.
-   */
+  /** How late the test may receive a line. */
+  lineDelayMs: number;
+  /** Whether the output has every message as it arrived, as with --json. */
   isRaw: boolean;
+  /** The bicycles at the end; undefined when the test cannot see what the watch knows. */
+  end?: {
+    known: ReadonlySet<string>;
+    /** All bicycles of the service. */
+    existing: ReadonlySet<string>;
+    /** The bicycles of its list. */
+    listed: ReadonlySet<string>;
+  };
 }
 
 /** Descriptions of the changes and lines that break a rule. */
 type Faults = string[];
 
+/** Exceptions from a rule, by their number in watch-rules.md. */
+type Exceptions<Case> = { readonly [number: string]: (one: Case, history: History) => boolean };
+
 /** The longest delivery time of a message. */
 const DELIVERY_MS = 1_000;
-/** A change is searched in one of this many readings after it. */
-const SEARCHED_READINGS = 3;
-/** The longest time in which two readings miss a bicycle. */
-const LONGEST_LOOK_MS = 45_000;
+/**
+ * The longest time in which fleet proves a deletion. It reads the list twice, with a pause of five
+ * seconds.
+ */
+export const DELETION_PROOF_MS = 45_000;
 /** The bicycle with times of tomorrow. */
 const FUTURE_UUID = /0{12}$/;
 
-/** Checks rules 1 to 4. Returns a description of each violation. */
+/** The rules, by their number in watch-rules.md. */
+export const RULES: { readonly [number: string]: (history: History) => Faults } = {
+  1: findRepeatedChanges,
+  2: findLostChanges,
+  3: (history) => [...findWrongDeletions(history), ...findUnnoticedDeletions(history)],
+  4: findOldLastLines,
+  5: findWrongFleet,
+};
+
+/** Returns a description of each violation of a rule. */
 export function judge(history: History): Faults {
-  return [
-    ...findRepeatedChanges(history),
-    ...findLostChanges(history),
-    ...findWrongDeletions(history),
-    ...findUnnoticedDeletions(history),
-    ...(history.isRaw ? [] : findOldLastLines(history)),
-  ];
+  return Object.entries(RULES).flatMap(([number, find]) =>
+    find(history).map((fault) => `rule ${number}: ${fault}`),
+  );
+}
+
+function isExcepted<Case>(exceptions: Exceptions<Case>, one: Case, history: History): boolean {
+  return Object.values(exceptions).some((applies) => applies(one, history));
 }
 
 // Rule 1
+
+/** A change with several lines. */
+interface Repeated {
+  id: number;
+  lines: readonly Shown[];
+  first: Shown;
+  second: Shown;
+}
 
 function findRepeatedChanges(history: History): Faults {
   const faults: Faults = [];
   for (const [id, lines] of linesOfChanges(history.shown)) {
     const isReal = id > 0;
-    if (!isReal && !lines.some(({ how }) => how === 'caught-up'))
+    if (!isReal && !isExcepted(UNCHANGED, lines, history))
       faults.push(`nothing happened, and ${id} was shown`);
-    if (!isReal || lines.length === 1 || mayBeRepeated(id, lines, history)) continue;
+    const [first, second] = lines;
+    if (!isReal || first === undefined || second === undefined) continue;
+    if (isExcepted(REPEATED, { id, lines, first, second }, history)) continue;
     const hows = lines.map(({ how }) => how).join(', ');
-    faults.push(`change ${id} of ${lines[0]?.uuid} was shown ${lines.length} times: ${hows}`);
+    faults.push(`change ${id} of ${first.uuid} was shown ${lines.length} times: ${hows}`);
   }
   return faults;
 }
 
-/** The exceptions from rule 1. */
-function mayBeRepeated(id: number, lines: readonly Shown[], history: History): boolean {
-  const { made, shown, gone = [], isRaw, hasVersions, lagMs = 0 } = history;
-  const { hasModified = true, hasFuture = false, hasTwo = false } = history;
-  const [first, second] = lines;
-  if (first === undefined || second === undefined) return false;
-  const isTwice = lines.length === 2;
-  // The bicycle was reported as gone in between, and came back.
-  const wasGone = gone.some(
-    ({ uuid, atMs }) =>
-      uuid === first.uuid && atMs >= (first.atMs ?? 0) && atMs <= (second.atMs ?? 0),
-  );
-  if (wasGone) return true;
-  // Messages of one second without versions have no order. When an older change came in between, the
-  // newer change is shown again, so that the last line has the final state.
-  const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
-  if (!hasVersions && isTwice && between.some(({ uuid }) => uuid === first.uuid)) return true;
-  // A list showed the change before its message was printed.
-  if (isRaw && isTwice && lines.filter(({ how }) => how === 'caught-up').length === 1) return true;
-  // Without a time, a message and the reading that missed its bicycle have no order.
-  if (!hasModified && isTwice && first.how === 'late' && second.how === 'caught-up') return true;
-  // Two connections have no common order, so a moved bicycle can be late on the slower one.
-  if (hasTwo && isTwice && second.how === 'late') return true;
-  if (lagMs === 0) return false;
-  // An old list without times, or with times of tomorrow, looks like a new list.
-  if (!hasModified) return true;
-  if (!hasVersions && hasFuture && FUTURE_UUID.test(first.uuid ?? '')) return true;
-  // An old list with the earlier of two changes of one second looks like a list with a third change.
-  return !hasVersions && hasTwin(id, made);
-}
+/** Exceptions for lines about a bicycle that did not change. */
+const UNCHANGED: Exceptions<readonly Shown[]> = {
+  '1.1': (lines) => lines.some(({ how }) => how === 'caught-up'),
+};
+
+const REPEATED: Exceptions<Repeated> = {
+  '1.2': ({ lines }, { isRaw }) =>
+    isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1,
+  '1.3': ({ first, second }, { gone }) =>
+    gone.some(({ uuid, atMs }) => uuid === first.uuid && atMs >= first.atMs && atMs <= second.atMs),
+  '1.4': ({ lines, first, second }, { shown, hasVersions }) => {
+    const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
+    return !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
+  },
+  '1.5': ({ lines, first, second }, { hasModified = true }) =>
+    !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up',
+  '1.6': ({ lines, second }, { hasTwo = false }) =>
+    hasTwo && lines.length === 2 && second.how === 'late',
+  '1.7': (_repeated, { hasModified = true, lagMs }) => !hasModified && lagMs > 0,
+  '1.8': ({ first }, { hasVersions, hasFuture = false, lagMs }) =>
+    !hasVersions && lagMs > 0 && hasFuture && FUTURE_UUID.test(first.uuid ?? ''),
+  '1.9': ({ id }, { made, hasVersions, lagMs }) => !hasVersions && lagMs > 0 && hasTwin(id, made),
+  '1.10': ({ lines, first, second }, { hasFalls = false, hasFuture = false }) =>
+    hasFalls &&
+    hasFuture &&
+    FUTURE_UUID.test(first.uuid ?? '') &&
+    lines.length === 2 &&
+    first.how === 'late' &&
+    second.how === 'caught-up',
+};
 
 // Rule 2
 
+/** A change without a line, and the reading that should have found it. */
+interface Lost {
+  change: Made;
+  reading: Reading;
+}
+
 function findLostChanges(history: History): Faults {
-  const { made, shown, gaps, lateMs } = history;
+  const { made, shown, gaps, lateMs, lineDelayMs } = history;
   const shownIds = linesOfChanges(shown);
   const faults: Faults = [];
   for (const change of made) {
@@ -181,163 +207,204 @@ function findLostChanges(history: History): Faults {
       ({ fromMs, toMs }) => atMs >= fromMs - DELIVERY_MS - lateMs && atMs <= toMs,
     );
     if (!isInGap) faults.push(`${name} was not shown, and lies in no gap`);
-    if (mayStayUnseen(change, history)) continue;
-    const isOvertaken = made.some(
-      (later) => later.uuid === uuid && later.id > id && shownIds.has(later.id),
+    const readings = decidingReadings(change, history);
+    const reading = readings.at(-1);
+    if (reading === undefined) {
+      faults.push(`${name} was not shown, and no later reading was more than "being checked"`);
+      continue;
+    }
+    const isLaterShown = shown.some(
+      (line) => line.uuid === uuid && line.id > id && line.atMs <= reading.atMs + lineDelayMs,
     );
-    const readings = readingsAfter(change, history).slice(0, SEARCHED_READINGS);
-    if (isOvertaken || readings.some(({ isOpen }) => isOpen)) continue;
-    const which = readings.length === 0 ? 'no reading' : 'every reading';
-    faults.push(`${name} was swallowed, and ${which} was complete`);
+    if (isLaterShown || readings.some(({ isComplete }) => !isComplete)) continue;
+    if (isExcepted(LOST, { change, reading }, history)) continue;
+    const readAt = Math.round(reading.atMs) % 1e8;
+    faults.push(`${name} was not shown, and the reading that ended at ${readAt} was complete`);
   }
   return faults;
 }
 
-function readingsAfter({ atMs }: Made, { reports }: History): Reading[] {
-  return reports.filter((report) => report.isOfGap && report.atMs >= atMs);
+/**
+ * Returns the first reading after the gap of a change that is more than "being checked". If it is
+ * unknown when some readings began, returns these too, up to one that surely began after the gap.
+ */
+function decidingReadings({ atMs }: Made, { gaps, reports }: History): Reading[] {
+  const ends = gaps.filter(({ toMs }) => toMs >= atMs).map(({ toMs }) => toMs);
+  const endMs = ends.length === 0 ? atMs : Math.min(...ends);
+  const readings = reports.filter(
+    ({ isOfGap, isComplete, isBeingChecked, startedMs = endMs, atMs: readMs }) =>
+      isOfGap && !isBeingChecked && readMs >= endMs && (isComplete || startedMs >= endMs),
+  );
+  const sure = readings.findIndex(({ startedMs = 0 }) => startedMs >= endMs);
+  return sure === -1 ? readings : readings.slice(0, sure + 1);
 }
 
-/** The exceptions from the second sentence of rule 2. */
-function mayStayUnseen(change: Made, history: History): boolean {
-  const { made, reports, removed = [], lagMs = 0, hasNoOrder = false } = history;
-  const { id, uuid, atMs } = change;
-  if (hasNoOrder) return true;
-  // The list hid the bicycle before the reading searched for the change.
-  const readings = readingsAfter(change, history);
-  const first = readings.find(({ startedMs = 0 }) => startedMs >= atMs) ?? readings[0];
-  const isHiddenLater = (later: Made) =>
-    later.uuid === uuid && later.id > id && later.atMs <= (first?.atMs ?? 0) && later.isHidden;
-  if (made.some(isHiddenLater)) return true;
-  // The final state of a deleted bicycle cannot be determined.
-  if (removed.some((one) => one.uuid === uuid)) return true;
-  // A list that lags does not contain the change yet. A later change moved the bicycle to the head
-  // of that list while its pages were read.
-  const wasReadSoonAfter = (one: Made) =>
-    reports.some(({ atMs: readMs }) => readMs >= one.atMs && readMs <= one.atMs + 4 * lagMs);
-  return (
-    lagMs > 0 && made.some((one) => one.uuid === uuid && one.id >= id && wasReadSoonAfter(one))
-  );
-}
+const LOST: Exceptions<Lost> = {
+  '2.1': ({ change }, { firstListMs = Number.NEGATIVE_INFINITY }) => change.atMs <= firstListMs,
+  '2.2': ({ change, reading }, { removed }) =>
+    removed.some(({ uuid, atMs }) => uuid === change.uuid && atMs <= reading.atMs),
+  '2.3': ({ change, reading }, { made }) =>
+    made.some(
+      ({ id, uuid, atMs, isHidden = false }) =>
+        isHidden && uuid === change.uuid && id > change.id && atMs <= reading.atMs,
+    ),
+};
 
 // Rule 3
 
 function findWrongDeletions(history: History): Faults {
-  const { removed = [], gone = [], shown } = history;
+  const { removed, gone } = history;
   const faults: Faults = [];
   for (const report of gone) {
     const { uuid, atMs } = report;
-    if (mayLookDeleted(report, history)) continue;
+    if (isExcepted(WRONGLY_GONE, report, history)) continue;
     if (!removed.some((one) => one.uuid === uuid && one.atMs <= atMs))
       faults.push(`${uuid} was said to be gone at ${atMs}, and is there`);
     const again = gone.find((one) => one.uuid === uuid && one.atMs > atMs);
-    // A message that the service repeated after a lost connection brought the bicycle back.
-    const isBack = shown.some(
-      (one) => one.uuid === uuid && (one.atMs ?? 0) > atMs && (one.atMs ?? 0) < (again?.atMs ?? 0),
-    );
-    if (again !== undefined && !isBack) faults.push(`${uuid} was said to be gone twice`);
+    if (again !== undefined && !isExcepted(GONE_TWICE, { first: report, again }, history))
+      faults.push(`${uuid} was said to be gone twice`);
   }
   return faults;
 }
 
-/** The exceptions from the first sentence of rule 3. */
-function mayLookDeleted({ uuid, atMs, isHidden }: Removed, history: History): boolean {
-  const { made, lagMs = 0, hasVersions } = history;
-  // No message said that the bicycle has a state that the list hides.
-  if (isHidden) return true;
-  if (lagMs === 0) return false;
-  const own = made.filter((one) => one.uuid === uuid);
-  // No reading of a list that lags contains the new bicycle yet.
-  if (own.some((one) => one.isBorn && one.atMs > atMs - lagMs - LONGEST_LOOK_MS)) return true;
-  // An old list without versions undid the message of the same second that hid the bicycle.
-  return (
+const WRONGLY_GONE: Exceptions<Removed> = {
+  '3.1': ({ isHidden = false }) => isHidden,
+  '3.2': ({ uuid, atMs }, { made, lagMs }) =>
+    lagMs > 0 &&
+    made.some(
+      (one) => one.uuid === uuid && one.isBorn && one.atMs > atMs - lagMs - DELETION_PROOF_MS,
+    ),
+  '3.3': ({ uuid, atMs }, { made, lagMs, hasVersions }) =>
+    lagMs > 0 &&
     !hasVersions &&
-    own.some((one) => one.isHidden && one.atMs > atMs - LONGEST_LOOK_MS && hasTwin(one.id, made))
-  );
+    made.some(
+      (one) =>
+        one.uuid === uuid &&
+        one.isHidden &&
+        one.atMs > atMs - DELETION_PROOF_MS &&
+        hasTwin(one.id, made),
+    ),
+};
+
+const GONE_TWICE: Exceptions<{ first: Removed; again: Removed }> = {
+  '3.4': ({ first, again }, { shown }) =>
+    shown.some(({ uuid, atMs }) => uuid === first.uuid && atMs > first.atMs && atMs < again.atMs),
+};
+
+/** A deleted bicycle, and the first complete reading that began after its deletion. */
+interface Unnoticed {
+  bicycle: Removed;
+  reading: Reading;
 }
 
 function findUnnoticedDeletions(history: History): Faults {
-  const { removed = [], gone = [], shown, reports, lagMs = 0 } = history;
-  const { isBounded = false, hasOwn = false } = history;
+  const { removed, gone, reports, lagMs } = history;
   const faults: Faults = [];
-  for (const { uuid, atMs, isHidden } of removed) {
-    // The count proves nothing, or the watch never saw the bicycle.
-    if (isHidden || isBounded || hasOwn || !shown.some((one) => one.uuid === uuid)) continue;
+  for (const bicycle of removed) {
+    const { uuid, atMs } = bicycle;
     const saidMs = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
-    const complete = reports.find(
-      ({ isOfGap, isOpen, startedMs = 0 }) =>
-        isOfGap && !isOpen && startedMs > atMs + lagMs + DELIVERY_MS,
+    const reading = reports.find(
+      ({ isOfGap, isComplete, startedMs = 0 }) =>
+        isOfGap && isComplete && startedMs > atMs + lagMs + DELIVERY_MS,
     );
-    if (complete === undefined || saidMs <= complete.atMs || complete.isRaced) continue;
-    if (hidesDeletionInCount(complete.atMs, history)) continue;
+    if (reading === undefined || saidMs <= reading.atMs) continue;
+    if (isExcepted(UNNOTICED, { bicycle, reading }, history)) continue;
     faults.push(
-      `a reading was complete at ${complete.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${saidMs}`,
+      `a reading was complete at ${reading.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${saidMs}`,
     );
   }
   return faults;
 }
 
-/** Whether a new bicycle that the watch had not seen made up for a deleted one in the count. */
-function hidesDeletionInCount(readMs: number, { made, shown }: History): boolean {
-  const isSeen = (uuid: string) =>
-    shown.some((one) => one.uuid === uuid && (one.atMs ?? 0) <= readMs);
-  return made.some((one) => one.isBorn && one.atMs < readMs && !isSeen(one.uuid));
-}
+const UNNOTICED: Exceptions<Unnoticed> = {
+  '3.5': ({ bicycle }, { shown }) => !shown.some(({ uuid }) => uuid === bicycle.uuid),
+  '3.6': (_unnoticed, { isBounded }) => isBounded,
+  '3.7': (_unnoticed, { hasNoCount = false }) => hasNoCount,
+  '3.8': (_unnoticed, { hasOwn = false }) => hasOwn,
+  '3.9': ({ bicycle: { isHidden = false } }) => isHidden,
+  '3.10': ({ reading: { isRaced = false } }) => isRaced,
+  '3.11': ({ reading }, { made, shown }) => {
+    const isSeen = (uuid: string) =>
+      shown.some((one) => one.uuid === uuid && one.atMs <= reading.atMs);
+    return made.some((one) => one.isBorn && one.atMs < reading.atMs && !isSeen(one.uuid));
+  },
+};
 
 // Rule 4
 
+/** The last line of a bicycle, and its newest change that was shown. */
+interface OldLine {
+  uuid: string | undefined;
+  id: number;
+  newest: number;
+}
+
 function findOldLastLines(history: History): Faults {
-  const { shown, gone = [], hasModified = true, lagMs = 0 } = history;
-  // An old list without times looks like a new list.
-  if (!hasModified && lagMs > 0) return [];
-  const left = new Set(gone.map(({ uuid }) => uuid));
-  const last = new Map(
-    shown
-      .filter(({ how, uuid = '' }) => how !== 'late' && !left.has(uuid))
-      .map(({ uuid, id }) => [uuid, id]),
-  );
+  const { shown } = history;
+  const last = new Map(shown.filter(({ how }) => how !== 'late').map(({ uuid, id }) => [uuid, id]));
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
-    if (newest === id || mayEndWithOlder(uuid, id, newest, history)) return [];
+    if (newest === id || isExcepted(OLD_LINES, { uuid, id, newest }, history)) return [];
     return [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];
   });
 }
 
-/** The exceptions from rule 4. */
-function mayEndWithOlder(
-  uuid: string | undefined,
-  id: number,
-  newest: number,
-  { made, hasVersions, hasTwo = false, hasFuture = false, lagMs = 0 }: History,
-): boolean {
-  if (hasVersions) return false;
-  // Two connections, or a message and a list that lags, have no order within one second.
-  const [shownLast, changedLast] = [id, newest].map(
-    (each) => made.find((change) => change.id === each)?.atMs ?? 0,
-  );
-  if ((hasTwo || lagMs > 0) && isSameSecond(shownLast, changedLast)) return true;
-  // An old list with a time of tomorrow looks newer than today's list.
-  return hasFuture && lagMs > 0 && FUTURE_UUID.test(uuid ?? '');
-}
+const OLD_LINES: Exceptions<OldLine> = {
+  '4.1': (_line, { isRaw }) => isRaw,
+  '4.2': (_line, { hasModified = true, hasTwo = false, lagMs }) =>
+    !hasModified && (hasTwo || lagMs > 0),
+  '4.3': ({ id, newest }, { made, hasVersions, hasTwo = false, lagMs }) => {
+    const [shownLast, changedLast] = [id, newest].map(
+      (each) => made.find((change) => change.id === each)?.atMs ?? 0,
+    );
+    return !hasVersions && (hasTwo || lagMs > 0) && isSameSecond(shownLast, changedLast);
+  },
+  '4.4': ({ uuid }, { hasVersions, hasFuture = false, lagMs }) =>
+    !hasVersions && hasFuture && lagMs > 0 && FUTURE_UUID.test(uuid ?? ''),
+  '4.5': (line, { gone }) => gone.some(({ uuid }) => uuid === line.uuid),
+};
 
 // Rule 5
 
-/**
- * Checks rule 5. `mayBeKnown` has the bicycles of the service and the deleted ones whose deletion
- * cannot be found. When the list is longer than the watch reads, some bicycles may be unknown.
- */
-export function judgeKnown(
-  known: ReadonlySet<string>,
-  listed: ReadonlySet<string>,
-  mayBeKnown: ReadonlySet<string>,
-  isBounded: boolean,
-): Faults {
-  const extra = [...known].filter((uuid) => !mayBeKnown.has(uuid));
-  const missing = isBounded ? [] : [...listed].filter((uuid) => !known.has(uuid));
+function findWrongFleet(history: History): Faults {
+  if (history.end === undefined) return [];
+  const { known, existing, listed } = history.end;
+  const missing = [...listed].filter(
+    (uuid) => !known.has(uuid) && !isExcepted(UNKNOWN, uuid, history),
+  );
+  const extra = [...known].filter(
+    (uuid) => !existing.has(uuid) && !isExcepted(STILL_KNOWN, uuid, history),
+  );
   return [
-    ...extra.map((uuid) => `${uuid} is a ghost at the end`),
-    ...missing.map((uuid) => `${uuid} is not known at the end`),
+    ...missing.map((uuid) => `${uuid} is in the list, and is not known at the end`),
+    ...extra.map((uuid) => `${uuid} was deleted, and is known at the end`),
   ];
 }
+
+const UNKNOWN: Exceptions<string> = {
+  '5.1': (_uuid, { isBounded }) => isBounded,
+};
+
+const STILL_KNOWN: Exceptions<string> = {
+  '5.2': (uuid, { removed }) => removed.some((one) => one.uuid === uuid && one.isHidden),
+  '5.3': (_uuid, { hasNoCount = false }) => hasNoCount,
+  '5.4': (_uuid, { isBounded, made }) => isBounded && made.some(({ isBorn }) => isBorn),
+};
+
+/** The exceptions of each rule. A test compares the numbers with watch-rules.md. */
+export const EXCEPTIONS = [
+  UNCHANGED,
+  REPEATED,
+  LOST,
+  WRONGLY_GONE,
+  GONE_TWICE,
+  UNNOTICED,
+  OLD_LINES,
+  UNKNOWN,
+  STILL_KNOWN,
+] as const;
+
+// Helpers
 
 /** Returns the lines of the watch by the id of their change. */
 function linesOfChanges(shown: readonly Shown[]): Map<number, Shown[]> {

@@ -6,11 +6,13 @@ import type { WatchPlan } from '../../src/commands/watch/plan.js';
 import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/watch/state.js';
 import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
+import { BEING_CHECKED } from '../../src/follower/follower.js';
 import type { Moment } from '../../src/system/clock.js';
 import { openLuck } from './luck.js';
 import {
+  DELETION_PROOF_MS,
+  type History,
   judge,
-  judgeKnown,
   type Made,
   type Reading,
   type Removed,
@@ -23,7 +25,7 @@ const ORGANIZATIONS = [
 ] as const;
 const START_MS = Date.UTC(2026, 10, 21, 12);
 /** The time after the last failure, longer than every delay of the catch-up reading. */
-const QUIET_END_MS = 120_000;
+const QUIET_END_MS = 300_000;
 const FAILURE = new FleetError('service', 'HTTP 503');
 const CUT = new FleetError('network', 'the connection broke');
 
@@ -44,9 +46,6 @@ export interface Verdict {
 
 /** Longer than the interval of count comparisons plus two readings. */
 const GONE_MS = 7 * 60_000;
-
-/** The longest time in which two readings miss a bicycle. */
-const LONGEST_LOOK_MS = 45_000;
 
 /** More concurrent requests would look like an overloaded service. */
 const MOST_REMOVED = 5;
@@ -373,9 +372,11 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
   const gone: Removed[] = [];
-  /** The start of the reading that will be reported next. */
-  let startedMs: number | undefined;
-  const show = (id: unknown, uuid: string | undefined, how: string) =>
+  let firstListMs: number | undefined;
+  /** The last reading of changes, and the last reading of the whole list. */
+  let reading: Begun | undefined;
+  let wholeReading: Begun | undefined;
+  const show = (id: unknown, uuid: string | undefined, how: Shown['how']) =>
     shown.push({ id: Number(id), uuid, how, atMs: nowMs });
   const perform = (effect: WatchEffect) => {
     if (effect.type === 'show' && effect.entry.type === 'bicycle') {
@@ -388,23 +389,26 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       // A bicycle whose hiding state was never published cannot be distinguished from a deleted
       // one.
       const before = made.findLast(
-        (one) => one.uuid === uuid && one.atMs <= nowMs - LONGEST_LOOK_MS,
+        (one) => one.uuid === uuid && one.atMs <= nowMs - DELETION_PROOF_MS,
       );
-      const isLate = (one: Made) => one.uuid === uuid && one.atMs > nowMs - LONGEST_LOOK_MS;
+      const isLate = (one: Made) => one.uuid === uuid && one.atMs > nowMs - DELETION_PROOF_MS;
       const wasHidden = made.some((one) => one.isHidden && (one === before || isLate(one)));
       const isUntold = there !== undefined && told.get(uuid) !== there.state_of_charge;
       gone.push({ uuid, atMs: nowMs, isHidden: isUntold && (wasHidden || !isListed(there)) });
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') {
+      // A deletion that only the whole list shows has a report of its own.
+      const { startedMs } = reading ?? wholeReading ?? { startedMs: nowMs };
       reports.push({
         ...readingOf(effect.report, nowMs),
         startedMs,
-        isRaced: toldAtMs >= (startedMs ?? nowMs),
+        isRaced: toldAtMs >= startedMs,
       });
-      startedMs = undefined;
+      reading = undefined;
     } else if (effect.type === 'read-whole') {
       const { id, organization } = effect;
+      if (wholeReading?.id !== id) wholeReading = { id, startedMs: nowMs };
       const readOn = (page: number) => {
         const askedAt = watch.known.merged;
         after(luck.below(500), () => {
@@ -422,7 +426,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       readOn(0);
     } else if (effect.type === 'read-page') {
       const { id, next, organization, isCount } = effect;
-      if (!isCount) startedMs ??= nowMs;
+      if (isCount !== true && reading?.id !== id) reading = { id, startedMs: nowMs };
       const page = Number(new Map(next ?? []).get('page') ?? 0);
       // The list is read at some time between the request and the answer.
       after(luck.below(500), () => {
@@ -434,7 +438,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       });
     } else if (effect.type === 'read-bicycle') {
       const { id, uuid } = effect;
-      startedMs ??= nowMs;
+      if (reading?.id !== id) reading = { id, startedMs: nowMs };
       after(luck.below(500), () => {
         const found = traits.hasAddresses ? fleet.get(uuid) : undefined;
         const bicycle = found !== undefined && isListed(found) ? found : undefined;
@@ -449,6 +453,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   };
   const step = (event: WatchEvent) => {
     for (const effect of watch.take(event, moment())) perform(effect);
+    if (plan.form === 'board' && watch.known.isWhole) firstListMs ??= nowMs;
   };
 
   const tick = () => {
@@ -472,46 +477,48 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   }
   // A watch that reads only two pages and no bicycle URLs cannot detect a deletion.
   const cannotFind = isBounded && named !== undefined && !traits.hasAddresses;
-  const cannotCount = traits.count === 'none' || cannotFind;
-  // When not all bicycles are known, a new one hides a deleted one until the next count.
-  const isMadeUp = isBounded && made.some(({ isBorn }) => isBorn);
-  const left = new Set([
-    ...fleet.keys(),
-    ...removed
-      .filter(({ isHidden }) => isHidden || cannotCount || isMadeUp)
-      .map(({ uuid }) => uuid),
-  ]);
-  const owed = [...fleet.values()]
+  const listed = [...fleet.values()]
     .filter(isListed)
     .map(({ uuid }) => String(uuid))
     .filter((uuid) => named?.has(uuid) !== false);
-  const history = { made, shown, gaps, reports, removed, gone, lagMs, isRaw: false, lateMs: 0 };
+  const history: History = {
+    made,
+    shown,
+    gaps,
+    reports,
+    removed,
+    gone,
+    firstListMs,
+    isBounded,
+    lagMs,
+    hasVersions: hasVersions && !traits.hasOpaqueVersions,
+    hasModified: traits.hasModified,
+    hasFuture,
+    hasOwn: traits.hasOwn,
+    hasTwo: traits.hasTwo,
+    hasNoCount: traits.count === 'none' || cannotFind,
+    lateMs: 0,
+    lineDelayMs: 0,
+    isRaw: false,
+    end: {
+      known: new Set([...watch.store.bicycles()].map(({ uuid }) => String(uuid))),
+      existing: new Set(fleet.keys()),
+      listed: new Set(listed),
+    },
+  };
   return {
-    faults: [
-      ...judge({
-        ...history,
-        // Four bicycles in random order may look ordered.
-        isBounded: isBounded || cannotCount || traits.order === 'created',
-        hasNoOrder:
-          traits.order === 'created' || (traits.order !== 'right' && traits.count === 'none'),
-        hasVersions: hasVersions && !traits.hasOpaqueVersions,
-        hasModified: traits.hasModified,
-        hasFuture,
-        hasOwn: traits.hasOwn,
-        hasTwo: traits.hasTwo,
-      }),
-      ...judgeKnown(
-        new Set([...watch.store.bicycles()].map(({ uuid }) => String(uuid))),
-        new Set(owed),
-        left,
-        isBounded,
-      ),
-    ],
+    faults: judge(history),
     changes: made.length,
     gaps: gaps.length,
     removed: gone.length,
     caughtUp: watch.counts.caughtUp,
   };
+}
+
+/** A reading that the watch began. */
+interface Begun {
+  id: number;
+  startedMs: number;
 }
 
 /** A connection of one topic. */
@@ -542,6 +549,11 @@ export function secondOf(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-function readingOf({ sinceWallMs, isComplete, unknown }: Report, atMs: number): Reading {
-  return { atMs, isOfGap: sinceWallMs !== undefined, isOpen: !isComplete || unknown > 0 };
+function readingOf({ sinceWallMs, isComplete, reason }: Report, atMs: number): Reading {
+  return {
+    atMs,
+    isOfGap: sinceWallMs !== undefined,
+    isComplete,
+    isBeingChecked: reason === BEING_CHECKED,
+  };
 }
