@@ -35,10 +35,12 @@ describe('`watch` shows each change once, or the final state after a gap', () =>
 
 /**
  * Seeds that failed once: clocks that step back, stale replicas, hidden bicycles, failed readings
- * with long delays, silent topics, and repeated messages about deleted bicycles.
+ * with long delays, silent topics, repeated messages about deleted bicycles, and second looks that
+ * another reading replaced.
  */
 const ONCE_FAILED = [
-  143, 1199, 123, 165, 372, 416, 1202, 1300, 195221, 915509, 813097, 907459, 973669,
+  143, 1199, 123, 165, 372, 416, 1202, 1300, 195221, 915509, 813097, 907459, 973669, 1754, 4952,
+  7797, 11442,
 ];
 
 test('`watch` shows every change for randomly generated services and roles', () => {
