@@ -298,7 +298,7 @@ interface Unnoticed {
 }
 
 function findUnnoticedDeletions(history: History): Faults {
-  const { removed, gone, reports, lagMs } = history;
+  const { removed, gone, reports, lagMs, lineDelayMs } = history;
   const faults: Faults = [];
   for (const bicycle of removed) {
     const { uuid, atMs } = bicycle;
@@ -307,7 +307,7 @@ function findUnnoticedDeletions(history: History): Faults {
       ({ isOfGap, isComplete, startedMs = 0 }) =>
         isOfGap && isComplete && startedMs > atMs + lagMs + DELIVERY_MS,
     );
-    if (reading === undefined || saidMs <= reading.atMs) continue;
+    if (reading === undefined || saidMs <= reading.atMs + lineDelayMs) continue;
     if (isExcepted(UNNOTICED, { bicycle, reading }, history)) continue;
     faults.push(
       `a reading was complete at ${reading.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${saidMs}`,
