@@ -48,12 +48,12 @@ export async function main(typed: readonly string[], world: World): Promise<numb
     await io.stdout.settled();
     const ending = await closePager(io, signals);
     const exitCode = await end(thrown ?? ending, io, signals, isVerbose);
-    await io.stderr.settled();
+    await io.stderrSettled();
     return exitCode;
   } finally {
     signals.leaveSignals();
     stopWarnings();
-    if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandon?.();
+    if (io.undeliveredBytes() > 0) world.abandon?.();
   }
 }
 

@@ -97,6 +97,10 @@ export interface Io {
   startPager(say: (line: string) => Promise<void>): Promise<void>;
   /** Waits until the user closes the pager, after everything was written. */
   closePager(): Promise<void>;
+  /** Resolves when all text for stderr was delivered. Does not open stderr. */
+  stderrSettled(): Promise<void>;
+  /** Returns the number of bytes of both outputs that were not delivered. */
+  undeliveredBytes(): number;
 }
 
 /**
@@ -268,11 +272,13 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const paging = openPaging(stdout, env, options.clock, status.hold);
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', options);
-    const hideInLine = hideTyped([...(options.argv ?? []), ...settingsIn(env)]);
+    // The first text creates this function, because it runs many regular expressions.
+    let hideInLine: ((text: string) => string) | undefined;
     if (isEnding) opened.beginEnd();
     /** Resolves when no prompt is waiting for an answer. */
     let answered: Promise<void> | undefined;
     const write: Output['write'] = async (text) => {
+      hideInLine ??= hideTyped([...(options.argv ?? []), ...settingsIn(env)]);
       const hidden = typeof text === 'string' ? hideInLine(secrets.hide(text)) : text;
       if (answered !== undefined) await answered;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
@@ -317,6 +323,8 @@ export function openIo(streams: Streams, options: IoOptions): Io {
     async closePager() {
       for (const text of await paging.end()) await stderr?.write(text);
     },
+    stderrSettled: async () => stderr?.settled(),
+    undeliveredBytes: () => stdout.undeliveredBytes() + (stderr?.undeliveredBytes() ?? 0),
   };
 }
 
