@@ -308,7 +308,7 @@ export function longestFirst(spellings: Iterable<string>): string[] {
 
 /**
  * Returns the spellings in which a response may contain a secret, such as base64, hex or upper case.
- * Secrets with escapes, such as `\\u0041`, are found separately.
+ * Secrets with escapes, such as `\u0041`, are found separately.
  */
 function spellingsOf(secret: string): string[] {
   const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
