@@ -250,6 +250,31 @@ test('a connection that ended while its reader was busy leaves no timer behind',
   expect([ending.error.kind, pendingTimers]).toEqual(['interrupted', 0]);
 });
 
+test('a new connection reads no message while the queue is full', async () => {
+  const server = await openMisbehaving(good);
+  const network = await openNetwork({}, 10_000, openSecrets());
+  const stop = new AbortController();
+  let received = 0;
+  const ended = connectOnce({
+    ...streamOptions(network),
+    clock: systemClock(),
+    url: new URL('/subscribe/topic/', server.url),
+    headers: {},
+    lastEventId: '',
+    signal: stop.signal,
+    subject: 'the subscription',
+    room: () => never<void>(),
+    // The message arrives together with the headers.
+    onOpen: () => void setTimeout(() => stop.abort(new Error('enough')), 100),
+    onReceived: () => {
+      received += 1;
+    },
+  });
+  await ended;
+  await network.close();
+  expect(received).toBe(0);
+});
+
 test('EventSource neither reconnects on its own nor leaves a timer behind', async () => {
   const server = await openMisbehaving((socket) =>
     socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
