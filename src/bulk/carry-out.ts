@@ -4,7 +4,7 @@
 import { BICYCLE } from '../api/bicycle.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
-import { kindOfStatus } from '../http/failure.js';
+import { kindOfStatus, UNKNOWN_OUTCOME } from '../http/failure.js';
 import { parseJson } from '../json/parse.js';
 import { openStates, type States } from '../list/current-mirror.js';
 import { sleep } from '../system/clock.js';
@@ -282,7 +282,7 @@ function turnOf(doubt: DecidedDoubt): Turn {
   }
   const { status = null, request_id = null } = entry.result ?? {};
   const now = state === null ? '' : `; it is ${state} now`;
-  const message = `sent by an earlier run, and it is unknown whether the request was carried out: ${why}${now}`;
+  const message = `sent by an earlier run, and ${UNKNOWN_OUTCOME}: ${why}${now}`;
   const result = resultOf('unknown', { status, state, request_id, message });
   return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }

@@ -166,19 +166,19 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
  */
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
+  // The error also has a status when only the body of the response is broken.
+  if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
+    return endOf('unknown', { error });
   if (status === undefined) {
-    if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
-      return endOf('unknown', { error });
     // Without a connection or a token, every further request would fail too, so the run stops.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
   }
   // A success status with an incomplete body does not prove that the change was carried out.
   if (status >= 200 && status < 300) {
-    const { message } = error;
     return endOf('unknown', {
       error: error.with({
-        message: message.includes(UNKNOWN_OUTCOME) ? message : `${message}; ${UNKNOWN_OUTCOME}`,
+        message: `${error.message}; ${UNKNOWN_OUTCOME}`,
         hint: error.hint ?? 'check the current state before you try again',
       }),
     });

@@ -109,10 +109,8 @@ export class Follower {
   #secondLook: SecondLook | undefined;
   /** The second read of the list after a gap, while it is in progress or waits for a retry. */
   #runningSecondLook: SecondLook | undefined;
-  /** The number of gaps that have begun. */
-  #gapCount = 0;
-  /** The number of gaps that had begun when fleet last began to read changes. */
-  #gapsAtReading = 0;
+  /** Whether a gap began after fleet last began to read changes. */
+  #isNewGap = false;
   /** A report that is held back until the whole list has been read. */
   #pendingReport: Report | undefined;
   /**
@@ -354,7 +352,7 @@ export class Follower {
   }
 
   #begin(startedMs: number, fromMs: number, reason: string, wasReplayed: boolean, now: Moment) {
-    this.#gapCount++;
+    this.#isNewGap = true;
     this.#gaps.begin({ startedMs, reason, wasReplayed }, now);
     this.#catchUp.missFrom(fromMs);
   }
@@ -436,11 +434,6 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  /** Whether a gap began after fleet last began to read changes. */
-  get #isNewGap(): boolean {
-    return this.#gapCount > this.#gapsAtReading;
-  }
-
   /**
    * Begins to read the changes, if the pause after the previous read is over. If a gap began while
    * a retry or a regular comparison was waiting, this read is the first one after that gap.
@@ -451,7 +444,7 @@ export class Follower {
       this.#check.isChecking = false;
     }
     this.#catchUp.begin(now);
-    if (this.#catchUp.isReading) this.#gapsAtReading = this.#gapCount;
+    if (this.#catchUp.isReading) this.#isNewGap = false;
   }
 
   /**
@@ -461,15 +454,15 @@ export class Follower {
    */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
-    const isNewGap = this.#isNewGap;
-    const isDue = isNewGap
+    if (look === undefined) return;
+    const isDue = this.#isNewGap
       ? this.#catchUp.wanted !== undefined
-      : now.monotonicMs >= (look?.dueMs ?? 0);
-    if (look === undefined || !isDue) return;
+      : now.monotonicMs >= look.dueMs;
+    if (!isDue) return;
     this.#secondLook = undefined;
     // A regular comparison may be waiting. The second read covers it, and is always reported.
     this.#check.isChecking = false;
-    if (!isNewGap) this.#runningSecondLook = look;
+    if (!this.#isNewGap) this.#runningSecondLook = look;
     this.#catchUp.missFrom(look.mark.fromMs, look.mark);
     this.#catchUp.want(look.sinceWallMs, this.#options.mostPages, now);
   }
@@ -648,7 +641,7 @@ export class Follower {
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
-    this.#gapsAtReading = this.#gapCount;
+    this.#isNewGap = false;
     this.#closeGap();
   }
 
