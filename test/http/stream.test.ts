@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { openNetwork } from '../../src/http/network.js';
+import { type Network, openNetwork } from '../../src/http/network.js';
 import { connectOnce } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
@@ -202,6 +202,19 @@ test('waits for a slow reader without reporting the service as silent', async ()
   expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
 
+/** The options of a single connection. */
+const connectionOptions = (network: Network, url: string) => ({
+  ...streamOptions(network),
+  clock: systemClock(),
+  url: new URL('/subscribe/topic/', url),
+  headers: {},
+  lastEventId: '',
+  signal: new AbortController().signal,
+  subject: 'the subscription',
+  onOpen() {},
+  onReceived() {},
+});
+
 test('a connection that ended while its reader was busy leaves no timer behind', async () => {
   const server = await openMisbehaving(good);
   const network = await openNetwork({}, 10_000, openSecrets());
@@ -229,20 +242,14 @@ test('a connection that ended while its reader was busy leaves no timer behind',
   };
   let release: () => void = () => {};
   const ending = await connectOnce({
-    ...streamOptions(network),
+    ...connectionOptions(network, server.url),
     clock: counting,
-    url: new URL('/subscribe/topic/', server.url),
-    headers: {},
-    lastEventId: '',
     signal: stop.signal,
-    subject: 'the subscription',
     room: () =>
       new Promise<void>((resolve) => {
         release = resolve;
         stop.abort(new FleetError('interrupted', 'enough'));
       }),
-    onOpen() {},
-    onReceived() {},
   });
   release();
   await new Promise((resolve) => setImmediate(resolve));
@@ -256,13 +263,8 @@ test('a new connection reads no message while the queue is full', async () => {
   const stop = new AbortController();
   let received = 0;
   const ended = connectOnce({
-    ...streamOptions(network),
-    clock: systemClock(),
-    url: new URL('/subscribe/topic/', server.url),
-    headers: {},
-    lastEventId: '',
+    ...connectionOptions(network, server.url),
     signal: stop.signal,
-    subject: 'the subscription',
     room: () => never<void>(),
     // The message arrives together with the headers.
     onOpen: () => void setTimeout(() => stop.abort(new Error('enough')), 100),
@@ -283,15 +285,8 @@ test('EventSource neither reconnects on its own nor leaves a timer behind', asyn
   const set = vi.spyOn(globalThis, 'setTimeout');
   const cleared = vi.spyOn(globalThis, 'clearTimeout');
   const ending = await connectOnce({
-    ...streamOptions(network),
+    ...connectionOptions(network, server.url),
     clock: openFastClock(),
-    url: new URL('/subscribe/topic/', server.url),
-    headers: {},
-    lastEventId: '',
-    signal: new AbortController().signal,
-    subject: 'the subscription',
-    onOpen() {},
-    onReceived() {},
   });
   await new Promise((resolve) => setImmediate(resolve));
   const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === 3_000);

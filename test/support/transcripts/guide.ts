@@ -67,7 +67,7 @@ export interface GuideStep {
 /** Returns a line of real output with the addresses and paths that README shows. */
 function asShown(line: string, values: Values): string {
   let shown = line;
-  // The first address of a service is the one that most commands show.
+  // Two addresses stand for the service. Most commands show the first one, so it is used.
   for (const [address, variable] of SHOWN) {
     const [, name = '', rest = ''] = /^<(\w+)>(.*)$/.exec(variable) ?? [];
     const value = values.get(name);
